@@ -1,0 +1,34 @@
+/*
+ * Measures a process tree through its own proc mount where no cgroup counts it: memory (anonymous, shared, tmpfs, memfd,
+ * SysV), processes, CPU time. Samples, so it can be outrun: how long and how far is said in docs/threat-model.md.
+ */
+#ifndef CGROUP_WATCHDOG_H
+#define CGROUP_WATCHDOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct watchdog;
+
+struct watchdog_sample {
+	uint64_t memory_bytes;               /* of the whole tree */
+	uint64_t processes;                  /* tasks, without the init */
+	uint64_t cpu_user_ns, cpu_system_ns; /* never decreases */
+};
+
+/* proc_fd: the root of the sandbox's proc mount; tmpfs_fds: directories of its tmpfs mounts; sysvipc_fd: its
+ * /proc/sysvipc/shm opened inside, or -1. All borrowed. memory_limit: above which the exact, slower count is made
+ * (UINT64_MAX: never). */
+must_check int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysvipc_fd,
+	uint64_t memory_limit, struct watchdog **ret_watchdog, struct error *err);
+/* Processes that vanish meanwhile are no error. */
+must_check int watchdog_sample(struct watchdog *watchdog, struct watchdog_sample *ret_sample, struct error *err);
+/* When to look again, from how near the limits are: 2 to 50 ms in ns. */
+uint64_t watchdog_interval_ns(const struct watchdog *watchdog);
+struct watchdog *watchdog_free(struct watchdog *watchdog);
+CLEANUP_DEFINE(struct watchdog, watchdog_free)
+
+#endif

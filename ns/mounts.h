@@ -1,0 +1,80 @@
+/*
+ * The mounts of a sandbox as a list of blind operations, applied in order by the child. Targets are absolute paths
+ * inside, already free of symlinks: a symlink found on the way at apply time is an error (somebody moved it there).
+ */
+#ifndef NS_MOUNTS_H
+#define NS_MOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum mount_kind {
+	MOUNT_BIND,      /* source (host path) on target; recursive */
+	MOUNT_SCRATCH,   /* source (a name in the scratch tmpfs) on target */
+	MOUNT_TMPFS,     /* a new tmpfs of size_bytes and mode on target */
+	MOUNT_PROC,      /* a new proc on target */
+	MOUNT_DEVPTS,    /* a new devpts on target */
+	MOUNT_PIN,       /* target bound onto itself: a rename of it gets EBUSY; read-only unless MOUNT_WRITE */
+	MOUNT_MASK,      /* target replaced by an empty, unreadable file or directory, whichever it is */
+	MOUNT_DIRECTORY, /* mkdir target (in a tmpfs made before); exists: fine */
+	MOUNT_FILE,      /* an empty file at target, to be mounted on */
+	MOUNT_SYMLINK,   /* target -> source */
+	MOUNT_READONLY,  /* the mount at target becomes read-only */
+	_MOUNT_KIND_COUNT
+};
+
+enum mount_flag {
+	MOUNT_WRITE = 1 << 0,
+	MOUNT_DEVICE = 1 << 1, /* device nodes work there (our /dev entries only) */
+	MOUNT_NOEXEC = 1 << 2,
+	MOUNT_IDMAP = 1 << 3,    /* id-mapped so that files of the source's owner belong to the sandbox's uid */
+	MOUNT_OPTIONAL = 1 << 4, /* the target (PIN, MASK) or source (BIND) may have gone since the plan: skipped */
+	MOUNT_MONITOR = 1 << 5,  /* its disappearance is a violation */
+};
+
+struct mount_op {
+	enum mount_kind kind;
+	unsigned flags;
+	const char *source;
+	const char *target;
+	uint64_t size_bytes; /* TMPFS */
+	unsigned mode;       /* TMPFS, DIRECTORY */
+};
+
+/* A file or directory of the scratch tmpfs, which holds /tmp, /dev/shm, HOME, masks and small generated files. */
+struct mount_scratch {
+	const char *name;
+	bool directory;
+	unsigned mode;
+	const char *content; /* files; may be NULL */
+};
+
+struct mount_plan {
+	bool host_root; /* the namespace's own tree, all read-only; else an empty tmpfs that becomes the root */
+	struct mount_op *ops;
+	size_t n_ops;
+	struct mount_scratch *scratch;
+	size_t n_scratch;
+	uint64_t scratch_size_bytes;
+	const char *scratch_target; /* an existing directory that a later op covers */
+};
+
+const char *mount_kind_name(enum mount_kind kind);
+
+/* Opens every source of a BIND as a detached, private clone with its final flags; ret_fds[i] is -1 for other kinds and
+ * for optional sources that are gone. idmap_fd: the user namespace of MOUNT_IDMAP, -1 where none is used. Runs in the
+ * parent where it is privileged (its rights find paths that the mapped uid cannot walk), else in the child.
+ * Async-signal-safe. */
+must_check int mounts_take(const struct mount_plan *plan, int idmap_fd, int *ret_fds, struct error *err);
+/* In the child, in its own user and mount namespace. `fds` as taken, consumed. ret_scratch_fd: a directory of the
+ * scratch tmpfs, for statfs; the caller's. Async-signal-safe. before_targets is called after the sources' namespace has
+ * been made read-only and before anything is created: there the child becomes its mapped uid. */
+must_check int mounts_apply(const struct mount_plan *plan, int *fds, int (*before_targets)(void *, struct error *),
+	void *userdata, int *ret_scratch_fd, struct error *err);
+/* Applies one MASK or PIN again in a mount namespace that lost it. In a helper that has joined it. Async-signal-safe. */
+must_check int mounts_repair(const struct mount_op *op, struct error *err);
+
+#endif

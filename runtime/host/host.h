@@ -1,0 +1,84 @@
+/*
+ * What this machine can do, as facts that were tried. A fact not asked for yet is UNKNOWN: the plan takes it for "yes",
+ * and the launch, which does the thing itself, fails with the same reason and remedy where it is not so. `check` and
+ * best-effort runs probe everything first. Fake hosts for tests are read from JSON.
+ */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+enum fact_state {
+	FACT_UNKNOWN,
+	FACT_YES,
+	FACT_NO
+};
+
+/* Each is tried as the launch would do it. Names (host_fact_name) are those of the fake hosts' JSON. */
+enum host_fact {
+	FACT_USER_NAMESPACE,  /* clone3 with CLONE_NEWUSER and writing the id maps */
+	FACT_MOUNT_NAMESPACE, /* private root, open_tree, recursive mount_setattr, move_mount, tmpfs */
+	FACT_PID_NAMESPACE,
+	FACT_PROC_MOUNT, /* a fresh proc in a new pid namespace */
+	FACT_DEVPTS_MOUNT,
+	FACT_IPC_NAMESPACE,
+	FACT_UTS_NAMESPACE,
+	FACT_CGROUP_NAMESPACE,
+	FACT_NET_NAMESPACE,
+	FACT_LOOPBACK,       /* lo can be brought up in it */
+	FACT_ID_MAP,         /* a uid of another owner can be mapped (started by root) */
+	FACT_IDMAPPED_MOUNT, /* MOUNT_ATTR_IDMAP on the workspace's file system; workspace-specific, see host_probe */
+	FACT_NO_NEW_PRIVS,
+	FACT_SECCOMP_FILTER,
+	FACT_PIDFD,
+	FACT_CLOSE_RANGE,
+	FACT_NPROC_PER_NAMESPACE, /* RLIMIT_NPROC counts inside the user namespace */
+	FACT_LANDLOCK,
+	FACT_CGROUP2, /* a directory can be made in a cgroup v2 tree of ours, entered and removed: cgroup-base */
+	FACT_CGROUP_KILL,
+	FACT_CGROUP_MEMORY, /* the controllers can be switched on there */
+	FACT_CGROUP_PIDS,
+	FACT_CGROUP_CPU,
+	_FACT_COUNT
+};
+
+struct fact {
+	enum fact_state state;
+	int sys_errno;    /* FACT_NO: the kernel's word, 0 where none */
+	char step[64];    /* FACT_NO: the step that failed ("write uid_map", "mount proc") */
+	char detail[200]; /* what was found (a path, an ABI number), "" where nothing is to be said */
+};
+
+struct host {
+	char kernel[64]; /* uname release */
+	uid_t uid;       /* effective ids of the caller */
+	gid_t gid;
+	bool privileged;       /* holds CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID in its user namespace and is uid 0 */
+	unsigned n_cpus;       /* it may run on */
+	char cgroup_path[200]; /* the directory below which groups are made; "" where none */
+	struct fact facts[_FACT_COUNT];
+};
+
+const char *host_fact_name(enum host_fact fact);
+/* The remedy for a lack on this host, "" where none is known ("set sysctl user.max_user_namespaces above 0"). */
+const char *host_fact_remedy(const struct host *host, enum host_fact fact, char *buf, size_t size);
+
+/* Fills ids, kernel, CPUs: cheap, no probe. */
+must_check int host_init(struct host *host, struct error *err);
+/* Tries everything that is still UNKNOWN, in throw-away children; changes nothing. `workspace` is the directory for
+ * FACT_IDMAPPED_MOUNT (NULL: "/"). Only a lack of memory or descriptors is an error. Safe in a threaded process. */
+must_check int host_probe(struct host *host, const char *workspace, struct error *err);
+/* Only the cgroup facts, which a run needs before it can choose mechanisms. */
+must_check int host_probe_cgroup(struct host *host, struct error *err);
+/* For tests and golden plans: {"kernel": "...", "uid": 0, "privileged": true, "cpus": 2, "cgroup_path": "",
+ * "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc"}, ...}}; absent: UNKNOWN. */
+must_check int host_parse(const char *json, size_t size, struct host *ret_host, struct error *err);
+/* malloc'ed; the same form. */
+must_check int host_json(const struct host *host, char **ret_json, struct error *err);
+
+#endif

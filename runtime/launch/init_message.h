@@ -1,0 +1,76 @@
+/* The datagrams between init and supervisor, and the block from which init takes its orders. Fixed layout: init is
+ * built without a C library. */
+#ifndef LAUNCH_INIT_MESSAGE_H
+#define LAUNCH_INIT_MESSAGE_H
+
+#include <stdint.h>
+
+enum init_event_kind {
+	INIT_EVENT_STARTED = 1, /* the command's exec succeeded */
+	INIT_EVENT_EXEC_FAILED, /* sys_errno, step; text names the interpreter where that is what is missing */
+	INIT_EVENT_EXITED,      /* the main command ended: wait_status; its and its waited children's CPU time */
+	INIT_EVENT_FINISHED     /* nothing is left but init: survivors killed, CPU times of all that was reaped */
+};
+
+enum init_exec_step {
+	INIT_STEP_NONE,
+	INIT_STEP_CHDIR,
+	INIT_STEP_RLIMIT,
+	INIT_STEP_FILTER,
+	INIT_STEP_EXEC,
+	INIT_STEP_FORK,
+	INIT_STEP_TTY
+};
+
+struct init_event {
+	uint32_t kind;
+	int32_t wait_status; /* as wait(2) gives it */
+	int32_t sys_errno;
+	uint32_t step;      /* enum init_exec_step */
+	uint32_t survivors; /* FINISHED: processes still there when the command ended */
+	uint32_t deadline;  /* FINISHED: 1 where init itself ended the tree at the deadline */
+	uint64_t cpu_user_ns, cpu_system_ns;
+	uint64_t max_rss_bytes; /* of the largest process that was reaped */
+	char text[200];         /* EXEC_FAILED: the path that was tried, or the missing interpreter */
+};
+
+enum init_request_kind {
+	INIT_REQUEST_SIGNAL = 1, /* signo to the main command */
+	INIT_REQUEST_SIGNAL_ALL, /* signo to every process but init */
+};
+
+struct init_request {
+	uint32_t kind;
+	int32_t signo;
+};
+
+/* The block (a sealed memory file, mapped by init): header, then data; offsets are from its start, 0: none.
+ * Lists of strings are NUL-terminated strings one behind the other, n of them. */
+struct init_block {
+	uint32_t size;
+	uint32_t n_argv, argv;
+	uint32_t n_environment, environment;
+	uint32_t path;                 /* PATH to search, a string */
+	uint32_t directory;            /* to chdir to, a string */
+	uint32_t n_filter, filter;     /* struct sock_filter[n] */
+	uint32_t n_rlimits, rlimits;   /* struct init_rlimit[n] */
+	uint32_t n_affinity, affinity; /* cpu mask, bytes */
+	uint32_t tty;                  /* 1: stdin is a terminal to become the controlling one */
+	uint32_t umask;
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC after which init ends the tree by itself; 0: none */
+};
+
+struct init_rlimit {
+	int32_t resource;
+	uint32_t unused;
+	uint64_t soft, hard;
+};
+
+/* Descriptors init finds open, and nothing else. */
+enum {
+	INIT_FD_CONTROL = 3,
+	INIT_FD_BLOCK = 4,
+	INIT_FD_SUPERVISOR = 5
+};
+
+#endif

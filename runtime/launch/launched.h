@@ -1,0 +1,55 @@
+/*
+ * A confined tree that runs: the handle between launch and supervise. Freeing it kills and reaps the tree.
+ *
+ *   caller's process (supervisor) --control socket--> init (pid 1 inside) --> the command and its children
+ *
+ * The init (init.c, a tiny static program of its own) reaps, forwards signals, keeps the deadline, and ends the tree
+ * when the supervisor's pidfd says it is gone. It tells the supervisor what happens in init_event datagrams.
+ */
+#ifndef LAUNCH_LAUNCHED_H
+#define LAUNCH_LAUNCHED_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cgroup/group.h"
+#include "runtime/launch/init_message.h"
+#include "runtime/plan/plan.h"
+
+#define LAUNCHED_TMPFS_MAX 16
+
+struct launched {
+	pid_t pid;      /* init, as the supervisor sees it */
+	int pidfd;      /* readable when init and with it the whole tree is dead */
+	int control_fd; /* SOCK_SEQPACKET, non-blocking: init_event in, init_request out */
+	int stdin_fd;   /* write end for PLAN_STDIN_DATA, non-blocking, else -1 */
+	int stdout_fd;  /* read ends for CAPTURE and RELAY, non-blocking, else -1 */
+	int stderr_fd;
+	int tty_fd;       /* master for PLAN_OUTPUT_TTY, non-blocking, else -1 */
+	int proc_fd;      /* root of the sandbox's proc, -1 where there is none */
+	int sysvipc_fd;   /* its /proc/sysvipc/shm, or -1 */
+	int mountinfo_fd; /* its /proc/1/mountinfo: POLLPRI when a mount changes; -1 */
+	int tmpfs_fds[LAUNCHED_TMPFS_MAX];
+	size_t n_tmpfs;
+	struct group *group; /* NULL where there is no cgroup */
+	uid_t host_uid;
+	uint64_t started_ns; /* monotime at which the command was let go */
+};
+
+/* Builds the boundary and starts the command in it. Returns when everything stands and init has been told to go;
+ * whether the command could be executed comes as an event. On failure nothing is left. Blocks at most 30 s. */
+must_check int launch_start(const struct plan *plan, struct launched **ret_launched, struct error *err);
+/* SIGKILL to the whole tree. Cannot fail in a way that leaves it alive. */
+void launched_kill(struct launched *launched);
+/* Sends a request to init; a dead init is no error. */
+void launched_request(struct launched *launched, const struct init_request *request);
+/* Reaps init after pidfd became readable (blocks until then); the status as of waitid. */
+must_check int launched_reap(struct launched *launched, int *ret_status, struct error *err);
+/* Applies the monitored mount at op again, after the host made it vanish. -1: it cannot be done, the tree must die. */
+must_check int launch_repair_mount(struct launched *launched, const struct mount_op *op, struct error *err);
+struct launched *launched_free(struct launched *launched);
+CLEANUP_DEFINE(struct launched, launched_free)
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * Everything a launch needs, decided and formatted beforehand. Pure: made from a policy, a host and a command, without
+ * looking at anything but the file tree (stat, readlink, readdir). Launch and supervise only carry it out.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/diag.h"
+#include "base/error.h"
+#include "ns/mounts.h"
+#include "runtime/host/host.h"
+#include "runtime/plan/enforcement.h"
+#include "runtime/policy/policy.h"
+#include "seccomp/filter.h"
+
+enum plan_stdin {
+	PLAN_STDIN_NONE,
+	PLAN_STDIN_FD,
+	PLAN_STDIN_DATA
+};
+enum plan_output {
+	PLAN_OUTPUT_CAPTURE,
+	PLAN_OUTPUT_FD,
+	PLAN_OUTPUT_RELAY,
+	PLAN_OUTPUT_TTY
+};
+
+/* What the caller wants to run. Borrowed while planning; the plan copies what it keeps. */
+struct command {
+	char **argv;           /* NULL-terminated */
+	const char *workspace; /* absolute or relative; NULL: current directory */
+	const char *directory; /* NULL: current directory where in the workspace, else the workspace */
+	char **environment;    /* NULL-terminated, from which "pass" takes */
+	const char *home;      /* the caller's home for "~/"; NULL: none known */
+	enum plan_stdin stdin_mode;
+	int stdin_fd;
+	const void *stdin_data; /* must outlive the run */
+	size_t stdin_size;
+	enum plan_output output;
+	int out_fd, err_fd;
+	uint64_t kill_after_ns;
+};
+
+struct plan_rlimit {
+	int resource; /* RLIMIT_* */
+	struct rlimit value;
+	const char *name;
+};
+
+/* A protected name that did not exist at launch: the supervisor removes it where it is planted. */
+struct plan_guard {
+	const char *root;     /* host path of an existing, writable directory */
+	const char *relative; /* below it; some ancestors may exist */
+};
+
+struct plan_identity {
+	uid_t inner_uid;
+	gid_t inner_gid;
+	bool mapped; /* the host uid is chosen at launch from uid_base (started by root); else the caller's own */
+	uid_t uid_base;
+	uid_t workspace_uid; /* mapped: the on-disk owner that the id-mapped mounts present as the inside's */
+	gid_t workspace_gid;
+	bool idmap; /* some mount op has MOUNT_IDMAP */
+};
+
+struct plan {
+	struct arena *arena;
+	/* command */
+	char **argv;
+	char **environment;
+	const char *path; /* PATH in which argv[0] is looked up inside, where it has no slash */
+	const char *directory;
+	const char *workspace;
+	/* boundary */
+	uint64_t namespaces; /* CLONE_NEW* */
+	struct plan_identity identity;
+	struct mount_plan mounts;
+	bool loopback;
+	bool loopback_required;
+	const char *hostname;
+	struct filter filter;
+	struct plan_rlimit *rlimits;
+	size_t n_rlimits;
+	unsigned affinity_cpus; /* 0: leave */
+	struct plan_guard *guards;
+	size_t n_guards;
+	/* cgroup */
+	const char *cgroup_base; /* NULL: none */
+	/* supervision */
+	uint64_t wall_ns; /* LIMIT_NONE: none */
+	uint64_t kill_after_ns;
+	uint64_t watch_memory_bytes; /* LIMIT_NONE: not by the watchdog */
+	uint64_t watch_processes;
+	uint64_t watch_cpu_ns;                /* by sampling (watchdog or cgroup-base) */
+	uint64_t output_bytes;                /* cap a stream; LIMIT_NONE */
+	uint64_t memory_bytes, processes_max; /* as asked, for limit_hit and limits_touched; LIMIT_NONE */
+	enum plan_stdin stdin_mode;
+	int stdin_fd;
+	const void *stdin_data;
+	size_t stdin_size;
+	enum plan_output output;
+	int out_fd, err_fd;
+	/* truth */
+	struct enforcement enforcement;
+};
+
+/* policy, host and command are not kept. Mistakes of the policy that only show now (a writable path inside a denied one,
+ * a missing write path) are ERROR_POLICY_INVALID with all of them in diag. What cannot be enforced is no error here. */
+must_check int plan_new(const struct policy *policy, const struct host *host, const struct command *command,
+	struct plan **ret_plan, struct diag *diag, struct error *err);
+/* ERROR_UNENFORCEABLE, naming the rows, where the enforcement table forbids a run (strict, or --require unmet). */
+must_check int plan_allows_run(const struct plan *plan, const struct policy *policy, struct error *err);
+/* malloc'ed pinfold.plan/1. */
+must_check int plan_json(const struct plan *plan, char **ret_json, struct error *err);
+struct plan *plan_free(struct plan *plan);
+CLEANUP_DEFINE(struct plan, plan_free)
+
+#endif
