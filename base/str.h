@@ -30,6 +30,8 @@ size_t str_utf8_floor(const char *data, size_t size);
 /* Bytes to skip at the start so that the rest begins at a character. */
 size_t str_utf8_ceil(const char *data, size_t size);
 bool str_utf8_valid(const void *data, size_t size);
+/* The length of the whole, valid character that data begins with; 0 where it begins with none. */
+size_t str_utf8_char(const char *data, size_t size);
 /* For messages: control characters, quotes and invalid bytes as \xNN; cut with "..." at size. Returns buf. */
 const char *str_printable(const char *s, char *buf, size_t size);
 

@@ -1,0 +1,170 @@
+/*
+ * The error record: filled where a thing goes wrong, enriched on the way up, put into words once at the top.
+ *
+ * Everything is bounded: a text that does not fit is cut at a whole UTF-8 character, since it ends up in JSON. Texts
+ * are formatted into a scratch buffer first, so that an argument may point into the very record that is being
+ * rewritten. Nothing here allocates, so that running out of memory can be told like any other failure, and a child
+ * between fork and exec can fill its record too. Records that arrive from a child are bytes it wrote: readers of `code`
+ * must go through error_code_name, which bounds it.
+ */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define TEXT_SIZE sizeof((struct error *)NULL)->text
+
+static const char *const code_names[_ERROR_CODE_COUNT] = {
+	[ERROR_NONE] = "none",
+	[ERROR_POLICY_INVALID] = "policy_invalid",
+	[ERROR_UNENFORCEABLE] = "unenforceable",
+	[ERROR_BACKEND_UNAVAILABLE] = "backend_unavailable",
+	[ERROR_UNSUPPORTED] = "unsupported",
+	[ERROR_NOT_FOUND] = "not_found",
+	[ERROR_PERMISSION_DENIED] = "permission_denied",
+	[ERROR_LIMIT] = "limit",
+	[ERROR_IO] = "io",
+	[ERROR_NO_MEMORY] = "no_memory",
+	[ERROR_USAGE] = "usage",
+	[ERROR_WORKSPACE_ROOT_NOT_FOUND] = "workspace_root_not_found",
+	[ERROR_INTERNAL] = "internal",
+};
+
+const char *error_code_name(enum error_code code)
+{
+	if ((unsigned)code >= _ERROR_CODE_COUNT)
+		return "internal";
+	return code_names[code];
+}
+
+const char *error_errno_name(int sys_errno)
+{
+	const char *name = strerrorname_np(sys_errno);
+
+	return name != NULL ? name : "E?";
+}
+
+/* Copies s into a field of `size` bytes, cut at a whole character. */
+static void put_text(char *field, size_t size, const char *s)
+{
+	size_t length = strlen(s);
+
+	if (length >= size)
+		length = str_utf8_floor(s, size - 1);
+	memmove(field, s, length);
+	field[length] = '\0';
+}
+
+static void format_text(char *field, size_t size, const char *fmt, va_list args) printf_like(3, 0);
+static void format_text(char *field, size_t size, const char *fmt, va_list args)
+{
+	char scratch[TEXT_SIZE + 8];
+
+	if (vsnprintf(scratch, sizeof scratch, fmt, args) < 0)
+		scratch[0] = '\0';
+	put_text(field, size, scratch);
+}
+
+static void fill(struct error *err, enum error_code code, int sys_errno, const char *where, const char *fmt,
+	va_list args) printf_like(5, 0);
+static void fill(struct error *err, enum error_code code, int sys_errno, const char *where, const char *fmt, va_list args)
+{
+	struct error fresh = {.code = code, .sys_errno = sys_errno, .retryable = ERROR_RETRY_UNKNOWN};
+
+	put_text(fresh.where, sizeof fresh.where, where);
+	format_text(fresh.text, sizeof fresh.text, fmt, args);
+	*err = fresh;
+}
+
+int error_set(struct error *err, enum error_code code, const char *where, const char *fmt, ...)
+{
+	va_list args;
+
+	if (err == NULL)
+		return -1;
+	va_start(args, fmt);
+	fill(err, code, 0, where, fmt, args);
+	va_end(args);
+	return -1;
+}
+
+int error_set_errno(struct error *err, enum error_code code, int sys_errno, const char *where, const char *fmt, ...)
+{
+	va_list args;
+
+	if (err == NULL)
+		return -1;
+	va_start(args, fmt);
+	fill(err, sys_errno == ENOMEM ? ERROR_NO_MEMORY : code, sys_errno, where, fmt, args);
+	va_end(args);
+	return -1;
+}
+
+int error_prefix(struct error *err, const char *fmt, ...)
+{
+	char prefix[TEXT_SIZE], whole[2 * TEXT_SIZE + 2];
+	va_list args;
+
+	if (err == NULL)
+		return -1;
+	va_start(args, fmt);
+	format_text(prefix, sizeof prefix, fmt, args);
+	va_end(args);
+	(void)snprintf(whole, sizeof whole, "%s: %s", prefix, err->text);
+	put_text(err->text, sizeof err->text, whole);
+	return -1;
+}
+
+int error_no_memory(struct error *err)
+{
+	return error_set_errno(err, ERROR_NO_MEMORY, ENOMEM, "allocate", "out of memory");
+}
+
+void error_set_fix(struct error *err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (err == NULL)
+		return;
+	va_start(args, fmt);
+	format_text(err->fix, sizeof err->fix, fmt, args);
+	va_end(args);
+}
+
+void error_add_context(struct error *err, const char *key, const char *value)
+{
+	struct error_context *context;
+
+	if (err == NULL || err->n_context >= ERROR_CONTEXT_MAX)
+		return;
+	context = &err->context[err->n_context];
+	put_text(context->key, sizeof context->key, key);
+	put_text(context->value, sizeof context->value, value);
+	err->n_context++;
+}
+
+/* The kernel's word is left out where the text already is that word, as for "out of memory". */
+static const char *kernel_word(const struct error *err)
+{
+	const char *word = err->sys_errno != 0 ? strerrordesc_np(err->sys_errno) : NULL;
+
+	if (err->code == ERROR_NO_MEMORY && strstr(err->text, "out of memory") != NULL)
+		return NULL;
+	return word;
+}
+
+const char *error_message(const struct error *err, char *buf, size_t size)
+{
+	const char *word = kernel_word(err);
+	char whole[TEXT_SIZE + sizeof err->fix + 128];
+
+	(void)snprintf(whole, sizeof whole, "%s%s%s%s%s (%s)", err->text, word != NULL ? ": " : "",
+		word != NULL ? word : "", err->fix[0] != '\0' ? "; " : "", err->fix, error_code_name(err->code));
+	if (size > 0)
+		put_text(buf, size, whole);
+	return buf;
+}
