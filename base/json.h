@@ -28,6 +28,10 @@ struct json_place {
  * Mistakes go to diag as "LABEL:LINE:COL: ..."; returns 0 with *ret_json and *ret_places, or -1 (diag has the reason). */
 must_check int json_parse_places(const char *text, size_t size, const char *label, json_t **ret_json,
 	struct json_places **ret_places, struct diag *diag);
+/* The same, but goes on over duplicate keys: they are in diag as errors, the last one of each counts. For callers that
+ * check the content too, to tell all mistakes at once, and then diag_check. */
+must_check int json_parse_places_duplicates(const char *text, size_t size, const char *label, json_t **ret_json,
+	struct json_places **ret_places, struct diag *diag);
 /* The place of the value at a JSON pointer ("/limits/memory", "/filesystem/read/0"; ~0 and ~1 as in RFC 6901);
  * of its key where it is an object member. {0, 0} where unknown. */
 struct json_place json_places_find(const struct json_places *places, const char *pointer);

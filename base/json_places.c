@@ -1,11 +1,11 @@
 /*
  * The map from JSON pointers to places.
  *
- * A flat array of nodes, each with the id of its parent and its own key, sorted by (parent, key) and searched by halves,
- * one step a pointer component. Threat: a text of a megabyte can hold a key of half a megabyte above a hundred thousand
- * elements, so whole pointers are never stored; and it can be made of keys that collide in any unseeded hash, so there
- * is no hash. The sort also brings duplicate keys together, which are the reason why two readers of one policy could
- * disagree.
+ * A flat array of nodes, each with the id of its parent and its own key, sorted by (parent, key) and searched by
+ * halves, one step a pointer component. Threat: a text of a megabyte can hold a key of half a megabyte above a hundred
+ * thousand elements, so whole pointers are never stored; and it can be made of keys that collide in any unseeded hash,
+ * so there is no hash. The sort also brings duplicate keys together, which are the reason why two readers of one policy
+ * could disagree.
  */
 #include "base/json_places.h"
 
@@ -25,6 +25,7 @@ struct node {
 };
 
 struct json_places {
+	struct json_place root;
 	struct node *nodes; /* without the root */
 	size_t n, allocated;
 	struct buf keys;
@@ -50,6 +51,11 @@ struct json_places *json_places_free(struct json_places *places)
 struct buf *json_places_key(struct json_places *places)
 {
 	return &places->keys;
+}
+
+void json_places_set_root(struct json_places *places, struct json_place place)
+{
+	places->root = place;
 }
 
 static bool make_room(struct json_places *places)
@@ -80,6 +86,7 @@ uint32_t json_places_add(struct json_places *places, uint32_t parent, struct jso
 		.key_size = places->keys.size - places->key_start,
 		.place = place,
 	};
+	buf_append_char(&places->keys, '\0');
 	places->key_start = places->keys.size;
 	return (uint32_t)++places->n;
 }
@@ -213,7 +220,7 @@ static const char *unescape_component(const char *pointer, struct buf *component
 
 struct json_place json_places_find(const struct json_places *places, const char *pointer)
 {
-	struct json_place place = {1, 1};
+	struct json_place place = places->root;
 	uint32_t parent = JSON_PLACES_ROOT;
 	cleanup_buf struct buf component = {};
 

@@ -11,6 +11,7 @@
 
 /* NULL when memory is out. The root (id 0) is there from the start. */
 struct json_places *json_places_new(void);
+void json_places_set_root(struct json_places *places, struct json_place place);
 /* Keys are gathered byte by byte in this buffer; json_places_add takes what came since the last one. */
 struct buf *json_places_key(struct json_places *places);
 /* Adds the member or element whose key was gathered. Returns its id. */

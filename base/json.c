@@ -1,0 +1,134 @@
+/*
+ * JSON over jansson: json_walk goes first (comments, places, duplicates), jansson builds the values from what it left,
+ * and a few helpers build and print documents so that bytes which are no text can never make an invalid one.
+ *
+ * Everything printed goes through a buf, not through jansson's own allocation, which a program may have replaced.
+ */
+#include "base/json.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json_walk.h"
+#include "base/str.h"
+
+/* More digits than this only show how binary fractions miss decimal ones. */
+#define REAL_DIGITS 15
+
+/* jansson stops behind the number it refuses; the place told is that of its first character. */
+static void tell_number(const char *text, int position, const char *label, struct diag *diag)
+{
+	size_t at = position > 0 ? (size_t)position : 0;
+	struct json_place place;
+
+	while (at > 0 && strchr("+-.0123456789eE", text[at - 1]) != NULL)
+		at--;
+	place = json_walk_place(text, at);
+	diag_error(diag, "%s:%u:%u: number out of range", label, place.line, place.column);
+}
+
+static void tell_jansson(const char *text, const json_error_t *error, const char *label, struct diag *diag)
+{
+	struct json_place place;
+
+	if (json_error_code(error) == json_error_out_of_memory) {
+		diag->failed = true;
+	} else if (json_error_code(error) == json_error_numeric_overflow) {
+		tell_number(text, error->position, label, diag);
+	} else {
+		place = json_walk_place(text, error->position > 0 ? (size_t)error->position : 0);
+		diag_error(diag, "%s:%u:%u: %s", label, place.line, place.column, error->text);
+	}
+}
+
+static int parse(const char *text, size_t size, const char *label, bool duplicates, json_t **ret_json,
+	struct json_places **ret_places, struct diag *diag)
+{
+	cleanup_with(json_places_freep) struct json_places *places = NULL;
+	cleanup_buf struct buf plain = {};
+	enum json_walk_result walked;
+	json_error_t error;
+	json_t *json;
+
+	buf_append(&plain, text, size);
+	if (plain.failed) {
+		diag->failed = true;
+		return -1;
+	}
+	walked = json_walk(size > 0 ? plain.data : (char[1]){""}, size, label, &places, diag);
+	if (walked == JSON_WALK_BAD || (walked == JSON_WALK_DUPLICATES && !duplicates))
+		return -1;
+	json = json_loadb(buf_str(&plain), size, JSON_DECODE_ANY, &error);
+	if (json == NULL) {
+		tell_jansson(buf_str(&plain), &error, label, diag);
+		return -1;
+	}
+	*ret_json = json;
+	*ret_places = steal_ptr(&places);
+	return 0;
+}
+
+int json_parse_places(const char *text, size_t size, const char *label, json_t **ret_json,
+	struct json_places **ret_places, struct diag *diag)
+{
+	return parse(text, size, label, false, ret_json, ret_places, diag);
+}
+
+int json_parse_places_duplicates(const char *text, size_t size, const char *label, json_t **ret_json,
+	struct json_places **ret_places, struct diag *diag)
+{
+	return parse(text, size, label, true, ret_json, ret_places, diag);
+}
+
+int json_put(json_t *object, const char *key, json_t *value)
+{
+	return json_object_set_new(object, key, value);
+}
+
+json_t *json_text(const char *s)
+{
+	cleanup_buf struct buf clean = {};
+	size_t left;
+
+	if (s == NULL)
+		return json_null();
+	left = strlen(s);
+	while (left > 0) {
+		size_t size = str_utf8_char(s, left);
+
+		if (size == 0)
+			buf_append_str(&clean, "\xef\xbf\xbd");
+		else
+			buf_append(&clean, s, size);
+		s += size == 0 ? 1 : size;
+		left -= size == 0 ? 1 : size;
+	}
+	return clean.failed ? NULL : json_stringn(buf_str(&clean), clean.size);
+}
+
+json_t *json_u64(unsigned long long value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static int append_chunk(const char *data, size_t size, void *userdata)
+{
+	struct buf *buf = userdata;
+
+	buf_append(buf, data, size);
+	return buf->failed ? -1 : 0;
+}
+
+char *json_to_string(const json_t *json, int pretty)
+{
+	cleanup_buf struct buf text = {};
+	size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS) | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
+
+	if (json_dump_callback(json, append_chunk, &text, flags) < 0)
+		return NULL;
+	if (pretty)
+		buf_append_char(&text, '\n');
+	return buf_steal(&text);
+}
