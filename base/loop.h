@@ -33,17 +33,19 @@ struct loop *loop_free(struct loop *loop); /* sources must be removed first or n
 CLEANUP_DEFINE(struct loop, loop_free)
 
 int loop_fd(const struct loop *loop);
+/* A descriptor that epoll refuses (a regular file) gives ERROR_IO with sys_errno EPERM, for the caller to handle. */
 must_check int loop_add_fd(struct loop *loop, struct loop_source *source, int fd, uint32_t events, loop_fn fn,
 	void *userdata, struct error *err);
-/* Changes the events waited for. A descriptor that epoll refuses (a regular file) must not be added: EPERM is returned
- * as ERROR_IO with sys_errno EPERM for the caller to handle. */
+/* Changes the events waited for; EPOLLHUP and EPOLLERR always come. */
 must_check int loop_modify(struct loop *loop, struct loop_source *source, uint32_t events, struct error *err);
-void loop_remove(struct loop *loop, struct loop_source *source); /* no-op where not registered */
-/* A timer source, unarmed; arm with an absolute monotime (0: disarm; in the past: fires at once). */
+/* No-op where not registered. Before the owner closes the descriptor: a duplicate elsewhere would keep it registered. */
+void loop_remove(struct loop *loop, struct loop_source *source);
+/* A timer source, unarmed; arm with an absolute monotime (0 or UINT64_MAX: disarm; in the past: fires at once). */
 must_check int loop_add_timer(
 	struct loop *loop, struct loop_source *source, loop_fn fn, void *userdata, struct error *err);
 must_check int loop_arm(struct loop_source *source, uint64_t at_ns, struct error *err);
-/* Runs what is ready; timeout_ms as epoll_wait. Sources may add and remove sources, themselves included. */
+/* Runs what is ready; timeout_ms as epoll_wait; 0 also after a signal. Callbacks may add and remove sources, their own
+ * included, but not dispatch. */
 must_check int loop_dispatch(struct loop *loop, int timeout_ms, struct error *err);
 
 #endif
