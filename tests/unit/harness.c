@@ -1,0 +1,79 @@
+/*
+ * The leak check asks LeakSanitizer by hand and aborts: criterion's workers leave by _exit, which skips the check that
+ * would otherwise run at the end, and criterion sees only how its worker died.
+ */
+#include "tests/unit/harness.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(WITH_ASAN)
+#include <sanitizer/lsan_interface.h>
+
+void harness_leak_check(void)
+{
+	if (__lsan_do_recoverable_leak_check() != 0)
+		abort();
+}
+#else
+void harness_leak_check(void)
+{
+}
+#endif
+
+int harness_tmpdir(char *ret_path, size_t size)
+{
+	const char *parent = getenv("TMPDIR");
+	int fd;
+
+	(void)snprintf(ret_path, size, "%s/pinfold-unit-XXXXXX", parent != NULL ? parent : "/tmp");
+	cr_assert_not_null(mkdtemp(ret_path), "mkdtemp %s: %s", ret_path, strerror(errno));
+	fd = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_geq(fd, 0, "open %s: %s", ret_path, strerror(errno));
+	return fd;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	(void)status;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void harness_rm_tree(const char *path)
+{
+	cr_assert_eq(nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT), 0, "remove %s: %s", path,
+		strerror(errno));
+}
+
+int harness_count_fds(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int n = -1; /* not the one of this listing */
+
+	cr_assert_not_null(directory);
+	for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory))
+		n += entry->d_name[0] != '.';
+	(void)closedir(directory);
+	return n;
+}
+
+int harness_ok(int r, const struct error *err)
+{
+	char message[1024];
+
+	cr_assert_geq(r, 0, "%s", error_message(err, message, sizeof message));
+	return r;
+}
