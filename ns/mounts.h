@@ -44,6 +44,10 @@ struct mount_op {
 	unsigned mode;       /* TMPFS, DIRECTORY */
 };
 
+/* Entries of the scratch tmpfs that MOUNT_MASK uses: mode 0, made by every plan that masks. */
+#define MOUNT_MASK_FILE      "mask-file"
+#define MOUNT_MASK_DIRECTORY "mask-directory"
+
 /* A file or directory of the scratch tmpfs, which holds /tmp, /dev/shm, HOME, masks and small generated files. */
 struct mount_scratch {
 	const char *name;
@@ -59,7 +63,8 @@ struct mount_plan {
 	struct mount_scratch *scratch;
 	size_t n_scratch;
 	uint64_t scratch_size_bytes;
-	const char *scratch_target; /* an existing directory that a later op covers */
+	const char *scratch_target; /* a directory that exists by then and that a later op covers */
+	size_t scratch_at;          /* the scratch tmpfs is made before this op */
 };
 
 const char *mount_kind_name(enum mount_kind kind);
@@ -74,7 +79,8 @@ must_check int mounts_take(const struct mount_plan *plan, int idmap_fd, int *ret
  * been made read-only and before anything is created: there the child becomes its mapped uid. */
 must_check int mounts_apply(const struct mount_plan *plan, int *fds, int (*before_targets)(void *, struct error *),
 	void *userdata, int *ret_scratch_fd, struct error *err);
-/* Applies one MASK or PIN again in a mount namespace that lost it. In a helper that has joined it. Async-signal-safe. */
-must_check int mounts_repair(const struct mount_op *op, struct error *err);
+/* Applies one MASK or PIN again in a mount namespace that lost it, in a helper that has joined it. A target that is
+ * gone is an error. scratch_fd: the scratch tmpfs as mounts_apply gave it. Async-signal-safe. */
+must_check int mounts_repair(const struct mount_op *op, int scratch_fd, struct error *err);
 
 #endif

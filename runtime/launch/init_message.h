@@ -19,16 +19,19 @@ enum init_exec_step {
 	INIT_STEP_FILTER,
 	INIT_STEP_EXEC,
 	INIT_STEP_FORK,
-	INIT_STEP_TTY
+	INIT_STEP_TTY,
+	INIT_STEP_INIT /* init itself could not be started */
 };
 
 struct init_event {
 	uint32_t kind;
 	int32_t wait_status; /* as wait(2) gives it */
 	int32_t sys_errno;
-	uint32_t step;      /* enum init_exec_step */
-	uint32_t survivors; /* FINISHED: processes still there when the command ended */
-	uint32_t deadline;  /* FINISHED: 1 where init itself ended the tree at the deadline */
+	uint32_t step;        /* enum init_exec_step */
+	uint32_t survivors;   /* FINISHED: processes still there when the command ended */
+	uint32_t deadline;    /* FINISHED: 1 where init itself ended the tree at the deadline */
+	uint32_t interpreter; /* EXEC_FAILED: 1 where text is the missing interpreter of a script */
+	uint32_t unused;
 	uint64_t cpu_user_ns, cpu_system_ns;
 	uint64_t max_rss_bytes; /* of the largest process that was reaped */
 	char text[200];         /* EXEC_FAILED: the path that was tried, or the missing interpreter */
@@ -50,12 +53,11 @@ struct init_block {
 	uint32_t size;
 	uint32_t n_argv, argv;
 	uint32_t n_environment, environment;
-	uint32_t path;                 /* PATH to search, a string */
-	uint32_t directory;            /* to chdir to, a string */
-	uint32_t n_filter, filter;     /* struct sock_filter[n] */
-	uint32_t n_rlimits, rlimits;   /* struct init_rlimit[n] */
-	uint32_t n_affinity, affinity; /* cpu mask, bytes */
-	uint32_t tty;                  /* 1: stdin is a terminal to become the controlling one */
+	uint32_t path;               /* PATH to search, a string */
+	uint32_t directory;          /* to chdir to, a string */
+	uint32_t n_filter, filter;   /* struct sock_filter[n] */
+	uint32_t n_rlimits, rlimits; /* struct init_rlimit[n] */
+	uint32_t tty;                /* 1: stdin is a terminal to become the controlling one */
 	uint32_t umask;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC after which init ends the tree by itself; 0: none */
 };

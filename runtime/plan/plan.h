@@ -64,7 +64,8 @@ struct plan_guard {
 struct plan_identity {
 	uid_t inner_uid;
 	gid_t inner_gid;
-	bool mapped; /* the host uid is chosen at launch from uid_base (started by root); else the caller's own */
+	bool privileged; /* the parent opens the sources of the binds, and supplementary groups can be dropped */
+	bool mapped;     /* the host uid is chosen at launch from uid_base (started by root); else the caller's own */
 	uid_t uid_base;
 	uid_t workspace_uid; /* mapped: the on-disk owner that the id-mapped mounts present as the inside's */
 	gid_t workspace_gid;

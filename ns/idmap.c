@@ -1,0 +1,84 @@
+/*
+ * The kernel knows a user namespace by a process in it, so idmap_namespace() makes a throw-away child that does nothing,
+ * maps it from outside, keeps a descriptor of the namespace and kills the child.
+ *
+ * The child has no exit signal: a host program's SIGCHLD handler never hears of it, and its wait(-1) cannot take it away.
+ */
+#include "ns/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+static int write_file(pid_t pid, const char *file, const char *text, struct error *err)
+{
+	char path[64];
+	cleanup_close int fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : write(fd, text, strlen(text));
+	if (n == (ssize_t)strlen(text))
+		return 0;
+	return error_set_errno(
+		err, ERROR_UNENFORCEABLE, n < 0 ? errno : EIO, file, "the ids of a user namespace cannot be mapped");
+}
+
+int idmap_write(pid_t pid, const struct idmap *map, struct error *err)
+{
+	char text[64];
+
+	if (map->deny_setgroups && write_file(pid, "setgroups", "deny", err) < 0)
+		return -1;
+	(void)snprintf(text, sizeof text, "%u %u 1", map->inner_gid, map->outer_gid);
+	if (write_file(pid, "gid_map", text, err) < 0)
+		return -1;
+	(void)snprintf(text, sizeof text, "%u %u 1", map->inner_uid, map->outer_uid);
+	return write_file(pid, "uid_map", text, err);
+}
+
+static int map_and_open(pid_t pid, const struct idmap *map, struct error *err)
+{
+	char path[64];
+	int fd;
+
+	if (idmap_write(pid, map, err) < 0)
+		return -1;
+	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "open user namespace", "%s", path);
+	return fd;
+}
+
+int idmap_namespace(const struct idmap *map, struct error *err)
+{
+	cleanup_close int pidfd = -1;
+	struct clone_args args = {.flags = CLONE_NEWUSER | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
+	pid_t pid = sys_clone3(&args);
+	siginfo_t info;
+	int fd;
+
+	if (pid == 0) {
+		for (;;)
+			(void)pause();
+	}
+	if (pid < 0)
+		return error_set_errno(
+			err, ERROR_UNENFORCEABLE, errno, "clone3", "a user namespace for id-mapped mounts");
+	fd = map_and_open(pid, map, err);
+	(void)sys_pidfd_send_signal(pidfd, SIGKILL);
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+	return fd;
+}

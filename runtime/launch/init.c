@@ -1,0 +1,289 @@
+/*
+ * pid 1 of a sandbox. A static program of a few pages, carried inside the library and executed from a sealed memory
+ * file, so that nothing inside can rewrite it and nothing of the caller's memory or environment is in it.
+ *
+ * It starts one command, reaps whatever becomes its child, passes signals on, and makes the end certain:
+ *   - the command ends: everything else is killed and reaped, then init ends, and with it the namespace;
+ *   - the supervisor ends (its pidfd says so; a pipe's end of file would be delayed by stray forks): the same, at once;
+ *   - the deadline passes and the supervisor did nothing, because it was stopped: the same.
+ * What the supervisor decides itself it carries out by SIGKILL to init: the kernel then kills the whole namespace.
+ *
+ * Threat: the command runs under the same uid. As pid 1 init is deaf to every signal from inside that it does not ask
+ * for; it asks for SIGCHLD, and takes other signals only from outside the namespace (sender pid 0). It is not dumpable,
+ * which closes ptrace, /proc/1/mem, fd, environ and pidfd_getfd; the filter closes prlimit, scheduling and priority.
+ */
+#include <asm/unistd.h>
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/poll.h>
+#include <linux/prctl.h>
+#include <linux/signalfd.h>
+#include <stdbool.h>
+
+#include "runtime/launch/init_exec.h"
+#include "runtime/launch/init_message.h"
+#include "runtime/launch/init_sys.h"
+
+#define SIGNAL_KILL   9
+#define SIGNAL_CHILD  17
+#define WAIT_NOHANG   1
+#define CLOCK_MONO    1
+#define DONTWAIT      0x40
+#define NOSIGNAL      0x4000
+#define NS_PER_SECOND 1000000000ull
+#define NS_PER_MICRO  1000ull
+#define STAT_SIGNALS  16
+
+void init_main(void);
+
+struct usage {
+	int64_t user_seconds, user_micros, system_seconds, system_micros;
+	int64_t max_rss_kib;
+	int64_t rest[13];
+};
+
+struct timespec64 {
+	int64_t seconds, nanos;
+};
+
+struct tree {
+	const struct init_block *block;
+	int signal_fd;
+	long main_pid;
+	bool main_ended;
+	int main_status;
+	uint64_t cpu_user_ns, cpu_system_ns, max_rss_bytes;
+	uint32_t survivors;
+	bool supervisor_gone, deadline_passed;
+};
+
+static void count_usage(struct tree *tree, const struct usage *usage)
+{
+	uint64_t rss = (uint64_t)usage->max_rss_kib * 1024;
+
+	tree->cpu_user_ns += (uint64_t)usage->user_seconds * NS_PER_SECOND + (uint64_t)usage->user_micros * NS_PER_MICRO;
+	tree->cpu_system_ns +=
+		(uint64_t)usage->system_seconds * NS_PER_SECOND + (uint64_t)usage->system_micros * NS_PER_MICRO;
+	if (rss > tree->max_rss_bytes)
+		tree->max_rss_bytes = rss;
+}
+
+static void report(const struct tree *tree, enum init_event_kind kind)
+{
+	struct init_event event = {
+		.kind = kind,
+		.wait_status = tree->main_status,
+		.survivors = tree->survivors,
+		.deadline = tree->deadline_passed,
+		.cpu_user_ns = tree->cpu_user_ns,
+		.cpu_system_ns = tree->cpu_system_ns,
+		.max_rss_bytes = tree->max_rss_bytes,
+	};
+
+	(void)init_call(__NR_sendto, INIT_FD_CONTROL, &event, sizeof event, NOSIGNAL, 0, 0);
+}
+
+/* Reaps one child; false where there is none to be had. */
+static bool reap_one(struct tree *tree, int options, bool survivor)
+{
+	struct usage usage = {0};
+	int status = 0;
+	long pid;
+
+	do
+		pid = init_call(__NR_wait4, -1, &status, options, &usage);
+	while (pid == -EINTR);
+	if (pid <= 0)
+		return false;
+	count_usage(tree, &usage);
+	if (pid == tree->main_pid) {
+		tree->main_ended = true;
+		tree->main_status = status;
+	} else if (survivor) {
+		tree->survivors++;
+	}
+	return true;
+}
+
+static void signal_command(const struct tree *tree, int signo)
+{
+	if (!tree->main_ended && signo > 0 && signo <= 64)
+		(void)init_call(__NR_kill, tree->main_pid, signo);
+}
+
+static void take_signals(struct tree *tree)
+{
+	struct signalfd_siginfo info[STAT_SIGNALS];
+	long n = init_call(__NR_read, tree->signal_fd, info, sizeof info);
+
+	for (long i = 0; i < n / (long)sizeof info[0]; i++) {
+		if (info[i].ssi_signo != SIGNAL_CHILD && info[i].ssi_pid == 0)
+			signal_command(tree, (int)info[i].ssi_signo);
+	}
+	while (!tree->main_ended && reap_one(tree, WAIT_NOHANG, false))
+		;
+}
+
+static void take_request(struct tree *tree)
+{
+	struct init_request request;
+	long n = init_call(__NR_recvfrom, INIT_FD_CONTROL, &request, sizeof request, DONTWAIT, 0, 0);
+
+	if (n == 0) {
+		tree->supervisor_gone = true; /* it closed its end: it has given the run up */
+		return;
+	}
+	if (n != (long)sizeof request)
+		return;
+	if (request.kind == INIT_REQUEST_SIGNAL)
+		signal_command(tree, request.signo);
+	else if (request.kind == INIT_REQUEST_SIGNAL_ALL && request.signo > 0 && request.signo <= 64)
+		(void)init_call(__NR_kill, -1, request.signo);
+}
+
+/* How long to wait; NULL: for ever. Sets deadline_passed where there is nothing left. */
+static struct timespec64 *until_deadline(struct tree *tree, struct timespec64 *left)
+{
+	struct timespec64 now = {0};
+	uint64_t now_ns;
+
+	if (tree->block->deadline_ns == 0)
+		return NULL;
+	(void)init_call(__NR_clock_gettime, CLOCK_MONO, &now);
+	now_ns = (uint64_t)now.seconds * NS_PER_SECOND + (uint64_t)now.nanos;
+	if (now_ns >= tree->block->deadline_ns) {
+		tree->deadline_passed = true;
+		now_ns = tree->block->deadline_ns;
+	}
+	left->seconds = (int64_t)((tree->block->deadline_ns - now_ns) / NS_PER_SECOND);
+	left->nanos = (int64_t)((tree->block->deadline_ns - now_ns) % NS_PER_SECOND);
+	return left;
+}
+
+static void watch(struct tree *tree)
+{
+	while (!tree->main_ended && !tree->supervisor_gone && !tree->deadline_passed) {
+		struct pollfd polls[] = {
+			{tree->signal_fd, POLLIN, 0},
+			{INIT_FD_CONTROL, POLLIN, 0},
+			{INIT_FD_SUPERVISOR, POLLIN, 0},
+		};
+		struct timespec64 left;
+		struct timespec64 *timeout = until_deadline(tree, &left);
+
+		if (init_call(__NR_ppoll, polls, 3, timeout, 0, 8) <= 0)
+			continue;
+		if (polls[0].revents != 0)
+			take_signals(tree);
+		if (polls[1].revents != 0)
+			take_request(tree);
+		if (polls[2].revents != 0)
+			tree->supervisor_gone = true;
+	}
+}
+
+static void finish(struct tree *tree)
+{
+	if (tree->main_ended)
+		report(tree, INIT_EVENT_EXITED);
+	while (reap_one(tree, WAIT_NOHANG, false)) /* what was dead already is no survivor */
+		;
+	(void)init_call(__NR_kill, -1, SIGNAL_KILL);
+	while (reap_one(tree, 0, true))
+		;
+	report(tree, INIT_EVENT_FINISHED);
+}
+
+static bool open_signals(struct tree *tree)
+{
+	uint64_t all = ~0ull;
+	long fd;
+
+	(void)init_call(__NR_rt_sigprocmask, 2, &all, 0, sizeof all);
+	fd = init_call(__NR_signalfd4, -1, &all, sizeof all, O_CLOEXEC | O_NONBLOCK);
+	tree->signal_fd = (int)fd;
+	return fd >= 0;
+}
+
+/* SIGCHLD ignored by whoever started pinfold would make children vanish unreaped. */
+static void default_child_signal(void)
+{
+	uint64_t action[4] = {0};
+
+	(void)init_call(__NR_rt_sigaction, SIGNAL_CHILD, action, 0, sizeof(uint64_t));
+}
+
+static const struct init_block *map_block(void)
+{
+	long size = init_call(__NR_lseek, INIT_FD_BLOCK, 0, 2);
+	long address;
+
+	if (size < (long)sizeof(struct init_block))
+		return NULL;
+	address = init_call(__NR_mmap, 0, size, PROT_READ, MAP_PRIVATE, INIT_FD_BLOCK, 0);
+	if (address < 0 && address > -4096)
+		return NULL;
+	(void)init_call(__NR_close, INIT_FD_BLOCK);
+	return (const struct init_block *)address; /* NOLINT(performance-no-int-to-ptr): an address as the kernel gives it */
+}
+
+static long run(struct tree *tree)
+{
+	struct init_event failure = {0};
+
+	(void)init_call(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)init_call(__NR_prctl, PR_SET_NAME, "pinfold-init", 0, 0, 0);
+	(void)init_call(__NR_fcntl, INIT_FD_CONTROL, F_SETFD, FD_CLOEXEC);
+	(void)init_call(__NR_fcntl, INIT_FD_SUPERVISOR, F_SETFD, FD_CLOEXEC);
+	default_child_signal();
+	tree->block = map_block();
+	if (tree->block == NULL || !open_signals(tree))
+		return 1;
+	tree->main_pid = init_exec_command(tree->block, &failure);
+	if (tree->main_pid < 0) {
+		(void)init_call(__NR_sendto, INIT_FD_CONTROL, &failure, sizeof failure, NOSIGNAL, 0, 0);
+		return 1;
+	}
+	for (int fd = 0; fd <= 2; fd++) /* or end of file on the command's output would wait for init */
+		(void)init_call(__NR_close, fd);
+	report(tree, INIT_EVENT_STARTED);
+	watch(tree);
+	finish(tree);
+	return 0;
+}
+
+/* The compiler may call these for copies and initializers; there is no C library to have them from. */
+void *memset(void *to, int value, size_t size);
+void *memcpy(void *to, const void *from, size_t size);
+
+void *memset(void *to, int value, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((volatile unsigned char *)to)[i] = (unsigned char)value;
+	return to;
+}
+
+void *memcpy(void *to, const void *from, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((volatile unsigned char *)to)[i] = ((const unsigned char *)from)[i];
+	return to;
+}
+
+void init_main(void)
+{
+	struct tree tree = {.signal_fd = -1};
+	long status = run(&tree);
+
+	for (;;)
+		(void)init_call(__NR_exit_group, status);
+}
+
+/* The kernel enters with the stack pointer 16-aligned and nothing to return to; argc, argv and envp are not looked at. */
+__asm__(".globl _start\n"
+	"_start:\n"
+	"xor %ebp, %ebp\n"
+	"and $-16, %rsp\n"
+	"call init_main\n"
+	"hlt\n");

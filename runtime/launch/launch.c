@@ -1,0 +1,312 @@
+/*
+ * The parent's side: makes the descriptors, clones the child into all its namespaces at once, gives it what only the
+ * parent can (id maps, and, started by root, the sources that the mapped uid could not reach), and waits until it says that
+ * everything stands.
+ *
+ * The child is a fork and not a CLONE_VM child: it must be able to block (a dead network file system, an automount) without
+ * blocking the caller beyond the time limit here, and, started by root, it cannot map itself (user_namespaces(7)).
+ *
+ * The clone has no exit signal, so a host program's SIGCHLD handler and wait(-1) never meet it. The host uid of a sandbox
+ * started by root is base + the pid of its init: unique among all that live, without a file that could be left behind.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/monotime.h"
+#include "base/sys.h"
+#include "ns/idmap.h"
+#include "runtime/launch/block.h"
+#include "runtime/launch/child.h"
+#include "runtime/launch/launched.h"
+#include "runtime/launch/setup_message.h"
+#include "runtime/launch/streams.h"
+
+#define SETUP_NS_MAX (30 * NS_PER_S)
+
+struct launch {
+	const struct plan *plan;
+	struct launched *launched;
+	struct streams streams;
+	int child_control_fd, supervisor_pidfd, block_fd, image_fd;
+	bool privileged; /* the parent opens the sources and maps other ids than its own */
+	int *trees;
+};
+
+static struct launched *launched_new(void)
+{
+	struct launched *launched = malloc(sizeof *launched);
+
+	if (launched == NULL)
+		return NULL;
+	*launched = (struct launched){.pid = -1,
+		.pidfd = -1,
+		.control_fd = -1,
+		.stdin_fd = -1,
+		.stdout_fd = -1,
+		.stderr_fd = -1,
+		.tty_fd = -1,
+		.proc_fd = -1,
+		.sysvipc_fd = -1,
+		.mountinfo_fd = -1};
+	return launched;
+}
+
+static int open_control(struct launch *launch, struct error *err)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "socketpair", "control socket");
+	launch->launched->control_fd = ends[0];
+	launch->child_control_fd = ends[1];
+	return 0;
+}
+
+static int prepare(struct launch *launch, struct error *err)
+{
+	const struct plan *plan = launch->plan;
+
+	launch->trees = calloc(plan->mounts.n_ops + 1, sizeof *launch->trees);
+	launch->launched = launched_new();
+	if (launch->trees == NULL || launch->launched == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < plan->mounts.n_ops; i++)
+		launch->trees[i] = -1;
+	launch->block_fd = block_new(plan, err);
+	if (launch->block_fd < 0)
+		return -1;
+	launch->image_fd = block_init_image(err);
+	if (launch->image_fd < 0 || streams_open(plan, &launch->streams, err) < 0 || open_control(launch, err) < 0)
+		return -1;
+	launch->supervisor_pidfd = sys_pidfd_open(getpid(), 0);
+	if (launch->supervisor_pidfd < 0)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "pidfd_open", "the supervisor cannot be watched");
+	if (plan->cgroup_base != NULL && group_make(plan->cgroup_base, &launch->launched->group, err) < 0)
+		return -1;
+	return 0;
+}
+
+static _Noreturn void run_child(struct launch *launch)
+{
+	struct launch_child child = {
+		.plan = launch->plan,
+		.control_fd = launch->child_control_fd,
+		.supervisor_pidfd = launch->supervisor_pidfd,
+		.block_fd = launch->block_fd,
+		.image_fd = launch->image_fd,
+		.stdio_fds = {launch->streams.child[0], launch->streams.child[1], launch->streams.child[2]},
+		.take_sources = !launch->privileged,
+		.trees = launch->trees,
+	};
+
+	(void)close(launch->launched->control_fd);
+	launch_child(&child);
+}
+
+static int clone_child(struct launch *launch, struct error *err)
+{
+	struct launched *launched = launch->launched;
+	struct clone_args args = {.flags = launch->plan->namespaces | CLONE_PIDFD, .pidfd = (uintptr_t)&launched->pidfd};
+	sigset_t all;
+	sigset_t before;
+
+	if (launched->group != NULL) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)group_fd(launched->group);
+	}
+	(void)sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+		return error_set(err, ERROR_INTERNAL, "sigmask", "signals cannot be blocked");
+	launched->pid = sys_clone3(&args);
+	if (launched->pid == 0)
+		run_child(launch);
+	(void)error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone3", "the namespaces cannot be made");
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	cleanup_close_fd(&launch->child_control_fd);
+	streams_close_child(&launch->streams);
+	return launched->pid < 0 ? -1 : 0;
+}
+
+static int map_ids(struct launch *launch, struct error *err)
+{
+	const struct plan_identity *identity = &launch->plan->identity;
+	struct idmap map = {.inner_uid = identity->inner_uid,
+		.inner_gid = identity->inner_gid,
+		.outer_uid = geteuid(),
+		.outer_gid = getegid(),
+		.deny_setgroups = !launch->privileged};
+
+	if (identity->mapped) {
+		map.outer_uid = identity->uid_base + (uid_t)launch->launched->pid;
+		map.outer_gid = map.outer_uid;
+	}
+	launch->launched->host_uid = map.outer_uid;
+	return idmap_write(launch->launched->pid, &map, err);
+}
+
+static int take_sources(struct launch *launch, struct error *err)
+{
+	const struct plan_identity *identity = &launch->plan->identity;
+	uid_t host_uid = launch->launched->host_uid;
+	struct idmap shown = {.inner_uid = identity->workspace_uid,
+		.inner_gid = identity->workspace_gid,
+		.outer_uid = host_uid,
+		.outer_gid = host_uid};
+	cleanup_close int idmap = -1;
+
+	if (!launch->privileged)
+		return 0;
+	if (identity->idmap) {
+		idmap = idmap_namespace(&shown, err);
+		if (idmap < 0)
+			return -1;
+	}
+	return mounts_take(&launch->plan->mounts, idmap, launch->trees, err);
+}
+
+/* Each run of neighbouring sources is a datagram of its own; `present` is 0 in the last. */
+static int send_go(struct launch *launch, struct error *err)
+{
+	const struct mount_plan *mounts = &launch->plan->mounts;
+	size_t next = 0;
+
+	do {
+		struct setup_message message = {.kind = SETUP_GO};
+		int fds[FD_SEND_MAX];
+		size_t n = 0;
+
+		while (next < mounts->n_ops && launch->trees[next] < 0)
+			next++;
+		message.first = (uint32_t)next;
+		while (next < mounts->n_ops && n < FD_SEND_MAX && launch->trees[next] >= 0)
+			fds[n++] = launch->trees[next++];
+		message.present = next < mounts->n_ops;
+		if (fd_send(launch->launched->control_fd, &message, sizeof message, fds, n) < 0)
+			return error_set_errno(err, ERROR_INTERNAL, errno, "setup message", "to the child");
+	} while (next < mounts->n_ops);
+	return 0;
+}
+
+static int wait_readable(const struct launched *launched, struct error *err)
+{
+	struct pollfd polls[] = {{.fd = launched->control_fd, .events = POLLIN}};
+	uint64_t until = monotime_after_ns(SETUP_NS_MAX);
+
+	for (;;) {
+		uint64_t now = monotime_ns();
+		int r = now >= until ? 0 : poll(polls, 1, (int)((until - now) / NS_PER_MS) + 1);
+
+		if (r > 0)
+			return 0;
+		if (r == 0)
+			return error_set(err, ERROR_IO, "launch",
+				"the boundary does not stand after 30 s: a file system does not answer");
+		if (errno != EINTR)
+			return error_set_errno(err, ERROR_IO, errno, "poll", "waiting for the child");
+	}
+}
+
+static void keep_fds(struct launched *launched, uint32_t present, const int *fds, size_t n)
+{
+	int *const places[] = {&launched->mountinfo_fd, &launched->proc_fd, &launched->sysvipc_fd, &launched->tty_fd};
+	size_t next = 0;
+
+	for (unsigned bit = 0; bit < SETUP_FD_MAX && next < n; bit++) {
+		if ((present & 1u << bit) == 0)
+			continue;
+		if (bit < SETUP_FD_TMPFS)
+			*places[bit] = fds[next++];
+		else
+			launched->tmpfs_fds[launched->n_tmpfs++] = fds[next++];
+	}
+}
+
+static int wait_ready(struct launched *launched, struct error *err)
+{
+	struct setup_message message;
+	int fds[SETUP_FD_MAX];
+	size_t n = 0;
+	long size;
+
+	if (wait_readable(launched, err) < 0)
+		return -1;
+	size = fd_receive(launched->control_fd, &message, sizeof message, fds, SETUP_FD_MAX, &n, 0);
+	if (size == (long)sizeof message && message.kind == SETUP_READY) {
+		keep_fds(launched, message.present, fds, n);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		(void)close(fds[i]);
+	if (size == (long)sizeof message && message.kind == SETUP_FAILED) {
+		*err = message.error;
+		return -1;
+	}
+	return error_set_errno(
+		err, ERROR_INTERNAL, size < 0 ? errno : 0, "launch", "the child ended while it built the boundary");
+}
+
+static int finish(struct launch *launch, struct error *err)
+{
+	struct launched *launched = launch->launched;
+
+	if (map_ids(launch, err) < 0 || take_sources(launch, err) < 0 || send_go(launch, err) < 0 ||
+		wait_ready(launched, err) < 0)
+		return -1;
+	launched->stdin_fd = steal_fd(&launch->streams.ours[0]);
+	launched->stdout_fd = steal_fd(&launch->streams.ours[1]);
+	launched->stderr_fd = steal_fd(&launch->streams.ours[2]);
+	launched->started_ns = monotime_ns();
+	if (launched->tty_fd >= 0 && fd_set_nonblock(launched->tty_fd, true, err) < 0)
+		return -1;
+	return fd_set_nonblock(launched->control_fd, true, err);
+}
+
+static void launch_done(struct launch *launch)
+{
+	for (size_t i = 0; launch->trees != NULL && i < launch->plan->mounts.n_ops; i++)
+		(void)fd_close(launch->trees[i]);
+	free(launch->trees);
+	streams_done(&launch->streams);
+	(void)fd_close(launch->child_control_fd);
+	(void)fd_close(launch->supervisor_pidfd);
+	(void)fd_close(launch->block_fd);
+	(void)fd_close(launch->image_fd);
+}
+
+int launch_start(const struct plan *plan, struct launched **ret_launched, struct error *err)
+{
+	struct launch launch = {.plan = plan,
+		.streams = {.child = {-1, -1, -1}, .ours = {-1, -1, -1}},
+		.child_control_fd = -1,
+		.supervisor_pidfd = -1,
+		.block_fd = -1,
+		.image_fd = -1,
+		.privileged = plan->identity.privileged};
+	struct error local = {0};
+	int r = -1;
+
+	/* The step that succeeds must not leave a message behind in the caller's error. */
+	if (prepare(&launch, &local) == 0 && clone_child(&launch, &local) == 0) {
+		local = (struct error){0};
+		r = finish(&launch, &local);
+	}
+	launch_done(&launch);
+	if (r < 0) {
+		(void)launched_free(launch.launched);
+		if (err != NULL)
+			*err = local;
+		return -1;
+	}
+	*ret_launched = launch.launched;
+	return 0;
+}

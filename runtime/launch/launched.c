@@ -1,0 +1,107 @@
+/*
+ * The handle of a live tree. Killing it means killing its init by pidfd: the kernel then kills every process of the pid
+ * namespace and lets init be reaped only when all are gone. That is the proof that the tree is dead.
+ */
+#include "runtime/launch/launched.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/sys.h"
+
+void launched_kill(struct launched *launched)
+{
+	if (launched->pidfd < 0)
+		return;
+	(void)sys_pidfd_send_signal(launched->pidfd, SIGKILL);
+	if (launched->group != NULL)
+		(void)group_kill(launched->group);
+}
+
+void launched_request(struct launched *launched, const struct init_request *request)
+{
+	(void)send(launched->control_fd, request, sizeof *request, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int launched_reap(struct launched *launched, int *ret_status, struct error *err)
+{
+	siginfo_t info = {0};
+
+	while (waitid(P_PIDFD, (id_t)launched->pidfd, &info, WEXITED | __WALL) < 0) {
+		if (errno != EINTR)
+			return error_set_errno(err, ERROR_INTERNAL, errno, "waitid", "the sandbox's init");
+	}
+	cleanup_close_fd(&launched->pidfd);
+	*ret_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+	return 0;
+}
+
+/* In a child of its own, because joining a mount namespace is for a whole process, and a user namespace for a single
+ * thread. */
+static _Noreturn void repair_child(const struct launched *launched, const struct mount_op *op)
+{
+	struct error error = {0};
+
+	if (setns(launched->pidfd, CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		_exit(1);
+	_exit(mounts_repair(op, launched->tmpfs_fds[0], &error) == 0 ? 0 : 1);
+}
+
+int launch_repair_mount(struct launched *launched, const struct mount_op *op, struct error *err)
+{
+	cleanup_close int pidfd = -1;
+	struct clone_args args = {.flags = CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
+	siginfo_t info = {0};
+	pid_t pid;
+
+	if (launched->pidfd < 0 || launched->n_tmpfs == 0)
+		return error_set(err, ERROR_UNENFORCEABLE, "repair", "%s: the sandbox is gone", op->target);
+	pid = sys_clone3(&args);
+	if (pid == 0)
+		repair_child(launched, op);
+	if (pid < 0)
+		return error_set_errno(
+			err, ERROR_UNENFORCEABLE, errno, "clone3", "%s cannot be protected again", op->target);
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+	if (info.si_code == CLD_EXITED && info.si_status == 0)
+		return 0;
+	return error_set(err, ERROR_UNENFORCEABLE, "repair", "%s cannot be protected again", op->target);
+}
+
+static void close_all(struct launched *launched)
+{
+	int *const fds[] = {&launched->pidfd, &launched->control_fd, &launched->stdin_fd, &launched->stdout_fd,
+		&launched->stderr_fd, &launched->tty_fd, &launched->proc_fd, &launched->sysvipc_fd,
+		&launched->mountinfo_fd};
+
+	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+		cleanup_close_fd(fds[i]);
+	for (size_t i = 0; i < launched->n_tmpfs; i++)
+		cleanup_close_fd(&launched->tmpfs_fds[i]);
+}
+
+struct launched *launched_free(struct launched *launched)
+{
+	struct error error = {0};
+	int status;
+
+	if (launched == NULL)
+		return NULL;
+	if (launched->pidfd >= 0) {
+		launched_kill(launched);
+		(void)launched_reap(launched, &status, &error);
+	}
+	close_all(launched);
+	(void)group_free(launched->group);
+	free(launched);
+	return NULL;
+}

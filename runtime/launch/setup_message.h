@@ -1,0 +1,33 @@
+/* The datagrams between launch_start() and its child, until init takes the socket over. */
+#ifndef LAUNCH_SETUP_MESSAGE_H
+#define LAUNCH_SETUP_MESSAGE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum setup_kind {
+	SETUP_GO =
+		1, /* parent: the ids are mapped; descriptors: the sources of the binds, where the parent opened them */
+	SETUP_READY, /* child: everything stands; descriptors in the order of the bits of `present` */
+	SETUP_FAILED /* child: `error` */
+};
+
+/* Descriptors of SETUP_READY. */
+enum setup_fd {
+	SETUP_FD_MOUNTINFO,
+	SETUP_FD_PROC,
+	SETUP_FD_SYSVIPC,
+	SETUP_FD_TTY,
+	SETUP_FD_TMPFS, /* this and the following: the tmpfs mounts whose bytes count as memory, scratch first */
+	SETUP_FD_MAX = SETUP_FD_TMPFS + 16
+};
+
+struct setup_message {
+	uint32_t kind;
+	uint32_t first; /* GO: the index of the mount operation of the first descriptor; the others follow without a gap */
+	uint32_t present; /* GO: 1 where more is to come; READY: a bit for each descriptor */
+	struct error error;
+};
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * One row for each way in which a stream can be joined. Pipes are made here, close-on-exec, so that no other run that
+ * is started meanwhile can inherit them and delay an end of file.
+ */
+#include "runtime/launch/streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static int open_null(struct streams *streams, int i, int flags, struct error *err)
+{
+	streams->child[i] = open("/dev/null", flags | O_CLOEXEC);
+	if (streams->child[i] < 0)
+		return error_set_errno(err, ERROR_IO, errno, "open", "/dev/null");
+	streams->owned[i] = true;
+	return 0;
+}
+
+/* child_end: 0 where the command reads, 1 where it writes. */
+static int open_pipe(struct streams *streams, int i, int child_end, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "pipe", "for stream %d", i);
+	streams->child[i] = ends[child_end];
+	streams->owned[i] = true;
+	streams->ours[i] = ends[1 - child_end];
+	return fd_set_nonblock(streams->ours[i], true, err);
+}
+
+static int open_stdin(const struct plan *plan, struct streams *streams, struct error *err)
+{
+	switch (plan->stdin_mode) {
+	case PLAN_STDIN_NONE: return open_null(streams, 0, O_RDONLY, err);
+	case PLAN_STDIN_DATA: return open_pipe(streams, 0, 0, err);
+	case PLAN_STDIN_FD: streams->child[0] = plan->stdin_fd; return 0;
+	}
+	return error_set(err, ERROR_INTERNAL, "stdin", "unknown mode");
+}
+
+static int open_output(const struct plan *plan, struct streams *streams, int i, struct error *err)
+{
+	int given = i == 1 ? plan->out_fd : plan->err_fd;
+
+	if (plan->output == PLAN_OUTPUT_CAPTURE || plan->output == PLAN_OUTPUT_RELAY)
+		return open_pipe(streams, i, 1, err);
+	if (given < 0)
+		return open_null(streams, i, O_WRONLY, err);
+	streams->child[i] = given;
+	return 0;
+}
+
+int streams_open(const struct plan *plan, struct streams *ret_streams, struct error *err)
+{
+	struct streams streams = {.child = {-1, -1, -1}, .ours = {-1, -1, -1}};
+
+	/* A terminal's other end becomes all three, once the sandbox's devpts is there. */
+	if (plan->output != PLAN_OUTPUT_TTY &&
+		(open_stdin(plan, &streams, err) < 0 || open_output(plan, &streams, 1, err) < 0 ||
+			open_output(plan, &streams, 2, err) < 0)) {
+		streams_done(&streams);
+		return -1;
+	}
+	*ret_streams = streams;
+	return 0;
+}
+
+void streams_close_child(struct streams *streams)
+{
+	for (int i = 0; i < 3; i++) {
+		if (streams->owned[i])
+			cleanup_close_fd(&streams->child[i]);
+		streams->owned[i] = false;
+	}
+}
+
+void streams_done(struct streams *streams)
+{
+	streams_close_child(streams);
+	for (int i = 0; i < 3; i++)
+		cleanup_close_fd(&streams->ours[i]);
+}
