@@ -225,7 +225,7 @@ static void send_exec_failure(int control_fd, const struct error *error)
 {
 	struct init_event event = {.kind = INIT_EVENT_EXEC_FAILED, .sys_errno = error->sys_errno, .step = INIT_STEP_INIT};
 
-	(void)snprintf(event.text, sizeof event.text, "%s: %s", error->where, error->text);
+	(void)snprintf(event.text, sizeof event.text, "%.60s: %.120s", error->where, error->text);
 	(void)fd_send(control_fd, &event, sizeof event, NULL, 0);
 }
 

@@ -122,7 +122,7 @@ static int clone_child(struct launch *launch, struct error *err)
 
 	if (launched->group != NULL) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)group_fd(launched->group);
+		args.cgroup = (unsigned)group_fd(launched->group);
 	}
 	(void)sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)

@@ -5,7 +5,7 @@
 #include "runtime/launch/launched.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,15 +31,24 @@ void launched_request(struct launched *launched, const struct init_request *requ
 	(void)send(launched->control_fd, request, sizeof *request, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* 0, or -1 with errno. The descriptor is closed either way: a pid that cannot be waited for will not be there later. */
+static int reap(struct launched *launched, siginfo_t *ret_info)
+{
+	int r;
+
+	do
+		r = waitid(P_PIDFD, (id_t)launched->pidfd, ret_info, WEXITED | __WALL);
+	while (r < 0 && errno == EINTR);
+	cleanup_close_fd(&launched->pidfd);
+	return r;
+}
+
 int launched_reap(struct launched *launched, int *ret_status, struct error *err)
 {
 	siginfo_t info = {0};
 
-	while (waitid(P_PIDFD, (id_t)launched->pidfd, &info, WEXITED | __WALL) < 0) {
-		if (errno != EINTR)
-			return error_set_errno(err, ERROR_INTERNAL, errno, "waitid", "the sandbox's init");
-	}
-	cleanup_close_fd(&launched->pidfd);
+	if (reap(launched, &info) < 0)
+		return error_set_errno(err, ERROR_INTERNAL, errno, "waitid", "the sandbox's init");
 	*ret_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
 	return 0;
 }
@@ -91,14 +100,13 @@ static void close_all(struct launched *launched)
 
 struct launched *launched_free(struct launched *launched)
 {
-	struct error error = {0};
-	int status;
+	siginfo_t info;
 
 	if (launched == NULL)
 		return NULL;
 	if (launched->pidfd >= 0) {
 		launched_kill(launched);
-		(void)launched_reap(launched, &status, &error);
+		(void)reap(launched, &info);
 	}
 	close_all(launched);
 	(void)group_free(launched->group);
