@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "tests/unit/harness.h"
+
+TestSuite(enforcement, .fini = harness_leak_check);
 #include "runtime/plan/enforcement.h"
 
 static struct enforcement_row rows_enforced[] = {

@@ -1,0 +1,140 @@
+/*
+ * A group is a directory below the base, made by mkdirat beneath a held descriptor, and from then on only touched
+ * through its own descriptor: whatever is mounted or renamed above it meanwhile, it stays the same group.
+ *
+ * Where the base is comes from the caller's environment (PINFOLD_CGROUP) or from proc (location.c). Either is trusted
+ * only as far as the kernel confirms it: the path is walked without following a symlink, and what is found there must
+ * be a cgroup version 2 file system. Version 1 is never touched.
+ *
+ * Race: a sweep by another process may come between our mkdir and the end of group_make. It finds a maker that lives,
+ * by the name, and leaves the directory alone; a sweep in another pid namespace, which cannot see the maker, finds the
+ * lock that is held on the directory as long as the group is, and that the kernel lets go when the maker dies.
+ */
+#include "cgroup/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/monotime.h"
+#include "cgroup/group_base.h"
+#include "cgroup/group_name.h"
+#include "cgroup/group_tree.h"
+#include "cgroup/usage.h"
+
+#define REMOVE_NS     (2 * NS_PER_S)
+#define REMOVE_END_NS (50 * NS_PER_MS)
+#define MAKE_TRIES    64
+
+struct group {
+	int base_fd;
+	int fd;
+	char name[GROUP_NAME_MAX];
+	bool removed;
+	bool waited; /* group_remove has already waited its full time in vain */
+};
+
+static int make_directory(int base_fd, char name[GROUP_NAME_MAX], struct error *err)
+{
+	struct group_maker maker;
+
+	if (group_maker_self(&maker, err) < 0)
+		return -1;
+	/* The clock serves as counter: no state is shared between threads, and a clash is seen by mkdir. */
+	for (int i = 0; i < MAKE_TRIES; i++) {
+		group_name_format(maker, monotime_ns(), name, GROUP_NAME_MAX);
+		if (mkdirat(base_fd, name, 0755) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return error_set_errno(err, group_error_code(errno), errno, "mkdir cgroup", "cannot make a cgroup");
+}
+
+static int open_directory(struct group *group, struct error *err)
+{
+	group->fd = openat(group->base_fd, group->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (group->fd < 0)
+		return error_set_errno(
+			err, group_error_code(errno), errno, "open cgroup", "cannot open the cgroup %s", group->name);
+	if (flock(group->fd, LOCK_EX | LOCK_NB) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "lock cgroup", "cannot lock the cgroup %s", group->name);
+	return 0;
+}
+
+int group_make(const char *base, struct group **ret_group, struct error *err)
+{
+	cleanup_with(group_freep) struct group *group = calloc(1, sizeof *group);
+
+	if (group == NULL)
+		return error_no_memory(err);
+	*group = (struct group){.base_fd = -1, .fd = -1, .removed = true};
+	group->base_fd = group_base_open(base, err);
+	if (group->base_fd < 0 || make_directory(group->base_fd, group->name, err) < 0)
+		return error_prefix(err, "%s", base);
+	group->removed = false;
+	if (open_directory(group, err) < 0)
+		return error_prefix(err, "%s", base);
+	*ret_group = steal_ptr(&group);
+	return 0;
+}
+
+int group_fd(const struct group *group)
+{
+	return group->fd;
+}
+
+const char *group_name(const struct group *group)
+{
+	return group->name;
+}
+
+int group_kill(struct group *group)
+{
+	return group->removed ? 0 : group_tree_kill(group->fd);
+}
+
+int group_cpu_usage(struct group *group, uint64_t *ret_user_ns, uint64_t *ret_system_ns, struct error *err)
+{
+	cleanup_buf struct buf text = {0};
+
+	if (fd_read_file(group->fd, "cpu.stat", USAGE_TEXT_MAX, &text, err) < 0)
+		return -1;
+	if (!usage_parse_cpu(buf_str(&text), ret_user_ns, ret_system_ns))
+		return error_set(err, ERROR_IO, "read cpu.stat", "cpu.stat of a cgroup has no user_usec or system_usec");
+	return 0;
+}
+
+int group_remove(struct group *group, struct error *err)
+{
+	if (group->removed)
+		return 0;
+	if (group_tree_remove(group->base_fd, group->name, monotime_after_ns(REMOVE_NS)) < 0) {
+		group->waited = errno == EBUSY;
+		return error_set_errno(err, ERROR_IO, errno, "rmdir cgroup", "cannot remove the cgroup %s", group->name);
+	}
+	group->removed = true;
+	return 0;
+}
+
+struct group *group_free(struct group *group)
+{
+	if (group == NULL)
+		return NULL;
+	if (!group->removed) {
+		/* What cannot be removed now, nobody can be told of; it is unlocked here and the next sweep takes it. */
+		(void)group_tree_kill(group->fd);
+		(void)group_tree_remove(
+			group->base_fd, group->name, monotime_after_ns(group->waited ? REMOVE_END_NS : REMOVE_NS));
+	}
+	fd_close(group->fd);
+	fd_close(group->base_fd);
+	free(group);
+	return NULL;
+}

@@ -1,0 +1,37 @@
+/*
+ * cpu.stat is a list of "name value" lines, to which kernels add names. It counts all that ever ran in the group and
+ * below it, the dead, the daemonized and the never waited for included, and needs no controller: it is there in every
+ * cgroup of version 2. Values are microseconds.
+ */
+#include "cgroup/usage.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_US 1000u
+
+static bool find_value(const char *text, const char *name, uint64_t *ret_value)
+{
+	size_t size = strlen(name);
+
+	for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+		if (*line == '\n')
+			line++;
+		if (strncmp(line, name, size) == 0 && line[size] == ' ')
+			return sscanf(line + size, "%" SCNu64, ret_value) == 1;
+	}
+	return false;
+}
+
+bool usage_parse_cpu(const char *text, uint64_t *ret_user_ns, uint64_t *ret_system_ns)
+{
+	uint64_t user, system;
+
+	if (!find_value(text, "user_usec", &user) || !find_value(text, "system_usec", &system))
+		return false;
+	*ret_user_ns = user * NS_PER_US;
+	*ret_system_ns = system * NS_PER_US;
+	return true;
+}

@@ -1,0 +1,13 @@
+/* The figures of a group's files. Pure. */
+#ifndef CGROUP_USAGE_H
+#define CGROUP_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define USAGE_TEXT_MAX 65536
+
+/* user_usec and system_usec of the text of a cpu.stat, in nanoseconds. False where either is missing. */
+bool usage_parse_cpu(const char *text, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
+
+#endif
