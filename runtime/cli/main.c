@@ -1,0 +1,170 @@
+/*
+ * The command line: a table of verbs, and the one main() of pinfold.
+ *
+ * The command line is a client of include/pinfold.h like any other program: it turns words into calls and answers into
+ * text. The caller's state that could change how it works is put in order before anything else: descriptors 0 to 2 are
+ * opened where they were closed, or else the first file opened would become somebody's standard output; blocked signals
+ * are let through and SIGCHLD is no longer ignored.
+ */
+#include <errno.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+#include "runtime/cli/command.h"
+#include "runtime/cli/console.h"
+#include "runtime/cli/options.h"
+#include "runtime/cli/settings.h"
+#include "runtime/cli/signals.h"
+
+#define VERBS_MAX 32
+
+static const char run_text[] =
+	"examples:\n"
+	"  an agent's shell command, as text for programs, with the whole story of how it ended:\n"
+	"    pinfold run --json -p :workspace-write -w /src/project --timeout 2m -c 'npm test 2>&1 | tail -50'\n"
+	"  a build that must not reach the network, with its output on this terminal:\n"
+	"    pinfold run -p :workspace-write --timeout none -- make -j4\n"
+	"  tests that nobody has read, with hard limits and nothing else readable but the system:\n"
+	"    pinfold run -p :eval -w ./solution --memory 512M --pids 64 --cpus 1 --file-size 100M -- pytest -q\n"
+	"  one more directory, read only, and one that must not be seen:\n"
+	"    pinfold run --read /opt/data --deny /opt/data/private -- ls -R /opt/data\n"
+	"  refuse rather than run where memory is not limited by a cgroup:\n"
+	"    pinfold run --require limits.memory=cgroup --memory 1G -- ./job\n"
+	"\n"
+	"exit status: the command's own; 128+n if signal n killed it; 124 time limit; 137 memory limit; 2 unusable\n"
+	"command line; 125 pinfold itself failed; 126 not executable; 127 not found. A command can return these\n"
+	"numbers itself: the result JSON is the authority.\n";
+
+static const char check_text[] =
+	"All options of run are taken and mean the same, so that the report is that of the run.\n"
+	"\n"
+	"examples:\n"
+	"  pinfold check\n"
+	"  pinfold check -p :eval --memory 1G --require limits.memory=cgroup && echo this machine will do\n"
+	"\n"
+	"exit status: 0 enforced, or degraded with the reason said; 1 something asked cannot be enforced here.\n";
+
+static const char policy_text[] =
+	"  list        the built-in policies\n"
+	"  show [P]    policy P (default :read-only) with everything it extends and all options applied, and\n"
+	"              where each value comes from\n"
+	"  validate P  all mistakes of a policy file at once; exit status 1 where there are any\n"
+	"\n"
+	"examples:\n"
+	"  pinfold policy show :workspace-write --memory 2G\n"
+	"  pinfold policy validate ./pinfold.json\n";
+
+static const struct verb verbs[] = {
+	{"run", "run [options] [--] CMD [ARG...]\nrun [options] -c STRING [ARG...]",
+		"confine a command, supervise it, pass its exit status on", run_text,
+		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, true, 0, cli_run},
+	{"check", "check [options]", "what this machine would enforce of a policy, and by which mechanism", check_text,
+		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, false, 0, cli_check},
+	{"policy", "policy list\npolicy show [P] [options]\npolicy validate P", "list, show and validate policies",
+		policy_text, OPTIONS_COMMON | OPTIONS_POLICY, false, 2, cli_policy},
+	{"gc", "gc", "remove what dead runs left behind", "", OPTIONS_COMMON, false, 0, cli_gc},
+	{"version", "version", "the version of the library in use", "", OPTIONS_COMMON, false, 0, cli_version},
+	{"help", "help [VERB]", "this text, or all about one verb", "", OPTIONS_COMMON, false, 1, cli_help},
+	{.name = NULL},
+};
+
+/* Says what concerns no verb. */
+static const struct verb no_verb = {.name = "pinfold", .synopsis = "", .summary = "", .text = ""};
+
+const struct verb *cli_verbs(void)
+{
+	return verbs;
+}
+
+const struct verb *cli_verb_find(const char *name)
+{
+	for (const struct verb *verb = verbs; verb->name != NULL; verb++)
+		if (str_equal(verb->name, name))
+			return verb;
+	return NULL;
+}
+
+const char *cli_verb_nearest(const char *name)
+{
+	const char *names[VERBS_MAX + 1] = {NULL};
+
+	for (size_t i = 0; verbs[i].name != NULL && i < VERBS_MAX; i++)
+		names[i] = verbs[i].name;
+	return str_nearest(name, names);
+}
+
+/* "pinfold --version" and its like are what people type first. */
+static const struct verb *find_verb(const char *word)
+{
+	static const struct {
+		const char *word, *verb;
+	} aliases[] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
+
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		if (str_equal(word, aliases[i].word))
+			word = aliases[i].verb;
+	return cli_verb_find(word);
+}
+
+static int unknown_verb(const struct settings *settings, const char *word)
+{
+	const char *nearest = cli_verb_nearest(word);
+	struct error err;
+	char shown[96];
+
+	str_printable(word, shown, sizeof shown);
+	if (nearest != NULL)
+		error_set(&err, ERROR_USAGE, "verb", "no verb \"%s\"; did you mean \"%s\"?", shown, nearest);
+	else
+		error_set(&err, ERROR_USAGE, "verb", "no verb \"%s\"", shown);
+	error_set_fix(&err, "see \"pinfold help\"");
+	return cli_fail(settings, &err);
+}
+
+/* Without a verb there are no options yet; only --json is looked for, since a program may be waiting for a document. */
+static int without_verb(char **words)
+{
+	struct settings settings = {.verb = &no_verb};
+	struct error err;
+
+	for (char **word = words; *word != NULL; word++)
+		settings.json = settings.json || str_equal(*word, "--json");
+	if (*words != NULL)
+		return unknown_verb(&settings, *words);
+	error_set(&err, ERROR_USAGE, "verb", "what shall I do?");
+	error_set_fix(&err, "see \"pinfold help\"");
+	return cli_fail(&settings, &err);
+}
+
+static int with_verb(const struct verb *verb, char **words)
+{
+	cleanup_settings struct settings settings = {.verb = verb};
+	struct error err;
+
+	if (cli_settings_init(&settings, verb, &err) < 0 || cli_options_parse(&settings, words, &err) < 0)
+		return cli_fail(&settings, &err);
+	if (settings.help)
+		return cli_help_show(&settings, verb);
+	return verb->run(&settings);
+}
+
+static int prepare(struct error *err)
+{
+	if (fd_ensure_stdio() < 0)
+		return error_set_errno(err, ERROR_IO, errno, "/dev/null", "cannot open standard descriptors");
+	return cli_signals_reset(err);
+}
+
+int main(int argc, char **argv)
+{
+	const struct settings nothing = {.verb = &no_verb};
+	const struct verb *verb;
+	struct error err;
+
+	if (prepare(&err) < 0)
+		return cli_fail(&nothing, &err);
+	if (argc < 2)
+		return without_verb(argv + argc);
+	verb = find_verb(argv[1]);
+	return verb != NULL ? with_verb(verb, argv + 2) : without_verb(argv + 1);
+}
