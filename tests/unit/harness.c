@@ -1,6 +1,7 @@
 /*
- * The leak check asks LeakSanitizer by hand and aborts: criterion's workers leave by _exit, which skips the check that
- * would otherwise run at the end, and criterion sees only how its worker died.
+ * The leak check asks LeakSanitizer by hand and aborts: criterion takes no notice of the check that runs when a worker
+ * ends, nor of an assertion that fails in a suite's .fini. A worker that dies there makes the whole program fail; the
+ * line of the test itself still reads "ok", and the report on stderr tells which one it was.
  */
 #include "tests/unit/harness.h"
 
@@ -21,8 +22,21 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(WITH_ASAN)
 #include <sanitizer/lsan_interface.h>
 
+/* The body of the test has left its pointers in the stack below us, where they would count as references. */
+static __attribute__((noinline)) void scrub_stack(int depth)
+{
+	volatile char frame[8192];
+
+	for (size_t i = 0; i < sizeof frame; i++)
+		frame[i] = 0;
+	if (depth > 0)
+		scrub_stack(depth - 1);
+	frame[0] = 1; /* no tail call: each depth needs a frame of its own */
+}
+
 void harness_leak_check(void)
 {
+	scrub_stack(8);
 	if (__lsan_do_recoverable_leak_check() != 0)
 		abort();
 }
