@@ -1,0 +1,34 @@
+/* What may stand in a policy as a path, before anything is known about the file tree. */
+#ifndef POLICY_PATH_RULE_H
+#define POLICY_PATH_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+enum policy_path_use {
+	PATH_READ,
+	PATH_WRITE,
+	PATH_DENY,
+	PATH_PROTECT,
+	PATH_BIND_SOURCE,
+	PATH_BIND_TARGET,
+	PATH_TMPFS,
+	_PATH_USE_COUNT
+};
+
+/* Under every home: the caller's, /root and /home/NAME. */
+#define POLICY_EVERY_HOME "~*/"
+
+/* NULL where the path is fine; else what is wrong with it. */
+const char *policy_path_fault(const char *path, enum policy_path_use use);
+/* Without "." components and doubled slashes; ".." is kept, for only the file tree knows what it means. NULL when
+ * memory is out. "~" becomes "~/". */
+char *policy_path_tidy(struct arena *arena, const char *path);
+/* Both tidy, without "..". True where `path` lies below `above` (not where they are the same). */
+bool policy_path_is_below(const char *path, const char *above);
+bool policy_path_has_parent_steps(const char *path);
+bool policy_path_has_glob(const char *path);
+
+#endif
