@@ -1,0 +1,167 @@
+"""Cases, run one after the other, each in a box of its own, as root or as an ordinary user, told as TAP.
+
+A case is a function that takes a box and raises where a promise is broken:
+
+    @case("a fifo of the host cannot be written to")
+    def fifo(box):
+        ...
+
+A file of cases lies in the suite's folder cases/ and is found there by itself.
+"""
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+from blackbox import host
+from blackbox.box import PYTHON, Box, Failure, Skip, check  # check: for the cases
+
+ORDINARY_USER = 65534
+CASES = []
+
+
+class Case:
+    def __init__(self, name, function, only, needs):
+        self.name, self.function, self.only, self.needs = name, function, only, needs
+
+    def why_not(self):
+        if self.only == "root" and os.geteuid() != 0:
+            return "only root can make what this needs"
+        if self.only == "user" and os.geteuid() == 0:
+            return "is about an ordinary user"
+        missing = [name for name in self.needs if not shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")]
+        return f"{missing[0]} is not installed" if missing else None
+
+
+def case(name, only=None, needs=()):
+    """Registers a case. only: 'root' or 'user'. needs: programs of the host that must be there."""
+
+    def register(function):
+        CASES.append(Case(name, function, only, needs))
+        return function
+
+    return register
+
+
+class Suite:
+    def __init__(self, pinfold, programs, base):
+        self.pinfold, self.programs, self.base, self.killed_supervisors = pinfold, programs, base, False
+
+    def run_case(self, one):
+        """None where it passed, else what went wrong."""
+        why = one.why_not()
+        if why:
+            raise Skip(why)
+        self.killed_supervisors = False
+        box, trouble, skipped = Box(self, one.name), [], None
+        try:
+            with host.Guard(box.mark) as guard:
+                one.function(box)
+        except Skip as skip:
+            skipped = skip
+        except Failure as failure:
+            trouble = [str(failure), *box.transcript[-4:]]
+        except Exception:  # a mistake in a case is a failure of that case
+            trouble = [traceback.format_exc(), *box.transcript[-4:]]
+        if guard.over:
+            trouble.append(f"stopped by the outer guard: {guard.over}")
+        trouble += box.close()
+        if skipped and not trouble:
+            raise skipped
+        return trouble
+
+    def run(self, cases):
+        print(f"TAP version 13\n1..{len(cases)}", flush=True)
+        failed = 0
+        for number, one in enumerate(cases, 1):
+            name = one.name.replace("#", "no.")
+            try:
+                trouble = self.run_case(one)
+            except Skip as skip:
+                print(f"ok {number} - {name} # SKIP {skip}", flush=True)
+                continue
+            print(f"{'not ok' if trouble else 'ok'} {number} - {name}", flush=True)
+            failed += bool(trouble)
+            for line in "\n".join(trouble).splitlines():
+                print(f"# {line}", flush=True)
+        return 1 if failed else 0
+
+
+def load_cases(folder):
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(f"cases_{name[:-3]}", os.path.join(folder, name))
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def reachable(path):
+    """Whether an ordinary user who is nobody's friend can read it."""
+    path = os.path.realpath(path)
+    while path != "/":
+        if not os.stat(path).st_mode & (0o001 if os.path.isdir(path) else 0o005):
+            return False
+        path = os.path.dirname(path)
+    return True
+
+
+def installed_copy(pinfold, base):
+    """An installation of the build that holds `pinfold`, where an ordinary user can reach it."""
+    build = os.path.dirname(os.path.realpath(pinfold))
+    while not os.path.isdir(os.path.join(build, "meson-info")):
+        build = os.path.dirname(build)
+        check(build != "/", f"{pinfold} lies in no build directory, and where it lies an ordinary user cannot reach it")
+    subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", f"{base}/installed"],
+                   check=True, stdout=subprocess.DEVNULL)
+    found = subprocess.run(["find", f"{base}/installed", "-path", "*/bin/pinfold"], check=True, capture_output=True, text=True)
+    return found.stdout.split()[0]
+
+
+def become_user(options, folder, base):
+    """Runs this very suite again as an ordinary user, from a copy that he can read; the exit status."""
+    stage = os.path.join(base, "stage")
+    tests = os.path.dirname(folder)
+    for part in ("blackbox", os.path.basename(folder)):
+        shutil.copytree(os.path.join(tests, part), os.path.join(stage, part))
+    shutil.copytree(options.programs, os.path.join(stage, "programs"))
+    pinfold = options.pinfold if reachable(options.pinfold) else installed_copy(options.pinfold, base)
+    subprocess.run(["chown", "-R", f"{ORDINARY_USER}:{ORDINARY_USER}", base], check=True)
+    line = ["setpriv", f"--reuid={ORDINARY_USER}", f"--regid={ORDINARY_USER}", "--clear-groups", PYTHON,
+            os.path.join(stage, os.path.basename(folder), "run.py"), "--pinfold", pinfold,
+            "--programs", os.path.join(stage, "programs"), "--base", base, "--as", "user", *options.pattern]
+    return subprocess.run(line, check=False, env={**os.environ, "TMPDIR": base}).returncode
+
+
+def main(folder):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pinfold", default=os.environ.get("PINFOLD"), help="the built command (or $PINFOLD)")
+    parser.add_argument("--programs", required=True, help="the directory of the built hostile programs")
+    parser.add_argument("--as", dest="who", choices=("root", "user"), default="root" if os.geteuid() == 0 else "user")
+    parser.add_argument("--base", help="an existing directory to work in")
+    parser.add_argument("pattern", nargs="*", help="run only the cases whose names hold one of these")
+    options = parser.parse_args()
+    if not options.pinfold:
+        parser.error("which pinfold? Give --pinfold or set PINFOLD")
+    options.pinfold, options.programs = os.path.abspath(options.pinfold), os.path.abspath(options.programs)
+    if options.who == "root" and os.geteuid() != 0:
+        print("1..0 # SKIP not started by root")
+        return 0
+    base = options.base or tempfile.mkdtemp(prefix="pinfold-tests-")
+    os.chmod(base, 0o755)
+    try:
+        if options.who == "user" and os.geteuid() == 0:
+            return become_user(options, folder, base)
+        load_cases(os.path.join(folder, "cases"))
+        chosen = [one for one in CASES if not options.pattern or any(part in one.name for part in options.pattern)]
+        return Suite(options.pinfold, options.programs, base).run(chosen)
+    finally:
+        if not options.base:
+            host.remove_tree(base)
+
+
+def start(file):
+    sys.exit(main(os.path.dirname(os.path.abspath(file))))
