@@ -92,7 +92,7 @@ def plant_protected_names(box):
 def no_placeholders(box):
     policy = box.policy_file({"version": 1, "extends": ":workspace-write",
                               "filesystem": {"protect": ["a/b/c", ".tool.json"], "deny": ["secret/key", "x.pem"]}})
-    live = box.start("/bin/sh", "-c", ": >started; sleep 0.3", box.mark, policy=policy)
+    live = box.start("/bin/sh", "-c", "true >started; sleep 0.3", box.mark, policy=policy)
     box.wait_for("started")
     during = sorted(os.listdir(box.workspace))
     result = live.result()
@@ -176,7 +176,7 @@ def protected_directory_remade(box):
 READ_ONLY = r"""
 for f in /etc/pinfold-test /usr/bin/pinfold-test /pinfold-test /var/tmp/pinfold-test /root/pinfold-test /home/pinfold-test \
         /opt/pinfold-test /boot/pinfold-test /sys/pinfold-test; do
-    : >$f 2>/dev/null && [ -e $f ] && echo "ESCAPED: $f"
+    true >$f 2>/dev/null && [ -e $f ] && echo "ESCAPED: $f"
 done
 for d in / /usr /etc /tmp /proc /dev; do mount -o remount,rw,bind $d 2>/dev/null && echo "ESCAPED: remount $d"; done
 mount -t tmpfs none /mnt 2>/dev/null && echo "ESCAPED: mount"
@@ -199,9 +199,9 @@ def beside_the_workspace(box):
     os.symlink(sibling, box.inside("link"))
     os.symlink(target, box.inside("file-link"))
     result = box.sh(f"echo after >../sibling/file; echo after >link/file; echo after >file-link; ln {target} hard; "
-                    f"echo after >hard; : >link/new; mv {target} taken; rm -f {target}; "
+                    f"echo after >hard; true >link/new; mv {target} taken; rm -f {target}; "
                     f"echo after >/proc/1/root{target}; echo after >/proc/self/root{target}; echo after >/proc/self/cwd/../sibling/file;"
-                    f" ln -s {sibling} again; : >again/new; mv link/../sibling/file taken; echo held: tried")
+                    f" ln -s {sibling} again; true >again/new; mv link/../sibling/file taken; echo held: tried")
     held(result)
     check(open(target).read() == "before" and os.listdir(sibling) == ["file"], f"changed: {os.listdir(sibling)}")
 
@@ -249,7 +249,7 @@ for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/dr
         /proc/sys/kernel/ns_last_pid /proc/sys/fs/binfmt_misc/register /sys/kernel/uevent_helper /sys/power/state \
         /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs \
         /sys/fs/cgroup/*/notify_on_release /proc/irq/default_smp_affinity /proc/acpi/wakeup /proc/mtrr; do
-    (: >>$f) 2>/dev/null && echo "ESCAPED: opened $f for writing"
+    (true >>$f) 2>/dev/null && echo "ESCAPED: opened $f for writing"
 done
 for f in /proc/kcore /proc/kmsg /dev/mem /dev/kmsg /proc/kpagecount /proc/sysvipc/../kcore; do
     head -c 1 $f >/dev/null 2>&1 && [ "$(head -c 1 $f 2>/dev/null | wc -c)" = 1 ] && echo "ESCAPED: read $f"
@@ -292,7 +292,7 @@ def working_directory_by_link(box):
     for name, target in (("fd", "/proc/self/fd/8"), ("cwd", "/proc/self/cwd"), ("root", "/"), ("parent", "..")):
         os.symlink(target, box.inside(name))
         code, out, err, _ = box.pinfold("run", "-p", box.policy, "-w", box.workspace, "-C", box.inside(name), "--",
-                                        "/bin/sh", "-c", "/bin/pwd -P; ls -ld /proc/self/cwd/.. && : >here")
+                                        "/bin/sh", "-c", "/bin/pwd -P; ls -ld /proc/self/cwd/.. && true >here")
         wrote = [path for path in (os.path.join(box.dir, "here"), "/here") if os.path.exists(path)]
         check(not wrote, f"-C {name} -> {target}: exit {code}, wrote {wrote} {out!r} {err!r}")
 
@@ -301,8 +301,8 @@ def working_directory_by_link(box):
 def replace_the_binary(box):
     import hashlib
     before = hashlib.sha256(open(box.suite.pinfold, "rb").read()).hexdigest()
-    held(box.sh(f"for i in $(seq 200); do (: >>/proc/1/exe) 2>/dev/null && echo ESCAPED: opened; done; cp /bin/true {box.suite.pinfold};"
-                "exec 3</proc/1/exe && (: >>/proc/self/fd/3) 2>/dev/null && echo ESCAPED: reopened; echo held: tried"))
+    held(box.sh(f"for i in $(seq 200); do (true >>/proc/1/exe) 2>/dev/null && echo ESCAPED: opened; done; cp /bin/true {box.suite.pinfold};"
+                "(exec 3</proc/1/exe; true >>/proc/self/fd/3) 2>/dev/null && echo ESCAPED: reopened; echo held: tried"))
     check(hashlib.sha256(open(box.suite.pinfold, "rb").read()).hexdigest() == before, "the binary changed")
 
 

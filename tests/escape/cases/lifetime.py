@@ -101,7 +101,7 @@ def supervisor_killed_under_load(box):
 
 @case("a stopped supervisor does not stop the deadline")
 def supervisor_stopped(box):
-    live = box.start("/bin/sh", "-c", f": >started; {LONG}", box.mark, options=["--timeout", "1"])
+    live = box.start("/bin/sh", "-c", f"true >started; {LONG}", box.mark, options=["--timeout", "1"])
     box.wait_for("started")
     live.process.send_signal(signal.SIGSTOP)
 

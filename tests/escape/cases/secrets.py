@@ -29,7 +29,7 @@ def environment(box):
 def policy_secret(box):
     policy = box.policy_file({"version": 1, "extends": ":workspace-write", "process": {"env": {"set": {"API_KEY": "SENTINEL"}}}})
     live = box.start("/bin/sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c SENTIN[E]L; [ $API_KEY ] && echo there; "
-                     ": >ready; sleep 0.5", box.mark, policy=policy)
+                     "true >ready; sleep 0.5", box.mark, policy=policy)
     box.wait_for("ready")
     lines = [command for _pid, command in host.marked(box.mark) if "SENTINEL" in command]
     result = live.result()

@@ -97,7 +97,7 @@ def network(box):
 def shared_objects(box):
     key, name = str(0x50000000 + os.getpid()), "pinfold-" + uuid.uuid4().hex
     program = box.program("shared_objects")
-    first = box.start("/bin/sh", "-c", f"{program} make {key} {name} && : >made && sleep 3", box.mark)
+    first = box.start("/bin/sh", "-c", f"{program} make {key} {name} && true >made && sleep 3", box.mark)
     box.wait_for("made")
     held(box.run(program, "find", key, name))
     host = subprocess.run([program, "find", key, name], capture_output=True, text=True, check=False)
@@ -110,7 +110,7 @@ def shared_objects(box):
 @case("a file of one run's /tmp and /dev/shm is not in another's")
 def private_directories(box):
     name = "pinfold-" + uuid.uuid4().hex
-    first = box.start("/bin/sh", "-c", f": >/tmp/{name}; : >/dev/shm/{name}; : >made; sleep 3", box.mark)
+    first = box.start("/bin/sh", "-c", f"true >/tmp/{name}; true >/dev/shm/{name}; true >made; sleep 3", box.mark)
     box.wait_for("made")
     seen = box.sh(f"ls /tmp /dev/shm | grep -q {name} && echo ESCAPED: seen; echo held: looked")
     held(seen)

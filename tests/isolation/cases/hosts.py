@@ -19,7 +19,7 @@ def restrictive_flags(box):
     where = box.make("mounted")
     setup = f"mount -t tmpfs -o nosuid,nodev,noexec,noatime,mode=1777 t {where}; mkdir -m 777 {where}/w"
     for option, expected in (("--read", "r"), ("--write", "w")):
-        words = box.words(["/bin/sh", "-c", f": >{where}/w/x && echo w || echo r"], [option, where])
+        words = box.words(["/bin/sh", "-c", f"true >{where}/w/x && echo w || echo r"], [option, where])
         result = Result(*in_private_mounts(box, setup, words))
         check(result.out.strip() == expected, result.brief())
 
@@ -48,7 +48,7 @@ def linked_tmp(box):
     setup = (f"mkdir -m 1777 {where}/tmp; mount -t tmpfs -o mode=755 t /mnt; mkdir /mnt/root; mount --rbind / /mnt/root; "
              f"mkdir {where}/w; ln -s {where} /mnt/alias")
     words = [box.suite.pinfold, "run", "--json", "-p", box.policy, "-w", "/mnt/alias/w", "--", "/bin/sh", "-c",
-             ": >/tmp/x && echo x >f && cat f"]
+             "true >/tmp/x && echo x >f && cat f"]
     result = Result(*in_private_mounts(box, setup, words))
     check(result.out == "x\n", result.brief())
 

@@ -20,9 +20,9 @@ def root_is_mapped(box):
 def host_uid(box):
     seen = []
     for _ in range(2):
-        live = box.start("/bin/sh", "-c", ": >started; sleep 1", box.mark)
+        live = box.start("/bin/sh", "-c", "true >started; sleep 1", box.mark)
         box.wait_for("started")
-        pids = [pid for pid, command in host.marked(box.mark) if command.startswith("/bin/sh -c : >started")]
+        pids = [pid for pid, command in host.marked(box.mark) if command.startswith("/bin/sh -c true >started")]
         check(pids, f"no process of the command: {host.marked(box.mark)}")
         seen.append(os.stat(f"/proc/{pids[0]}").st_uid)
         os.unlink(box.inside("started"))
@@ -32,12 +32,12 @@ def host_uid(box):
 
 @case("two runs by root at once have different host uids", only="root")
 def distinct_host_uids(box):
-    lives = [box.start("/bin/sh", "-c", f": >started{i}; sleep 1", box.mark) for i in range(2)]
+    lives = [box.start("/bin/sh", "-c", f"true >started{i}; sleep 1", box.mark) for i in range(2)]
     uids = set()
     for i in range(2):
         box.wait_for(f"started{i}")
     for pid, command in host.marked(box.mark):
-        if command.startswith("/bin/sh -c : >started"):
+        if command.startswith("/bin/sh -c true >started"):
             uids.add(os.stat(f"/proc/{pid}").st_uid)
     for live in lives:
         live.result()

@@ -91,7 +91,7 @@ def multiprocessing(box):
 
 @case("HOME, USER, PWD, TMPDIR, PATH and PINFOLD are set and usable")
 def environment(box):
-    script = ('echo "$HOME|$USER|$PWD|$TMPDIR|$PATH|$PINFOLD"; : >"$HOME/x" && : >"$TMPDIR/y" && mktemp >/dev/null && '
+    script = ('echo "$HOME|$USER|$PWD|$TMPDIR|$PATH|$PINFOLD"; true >"$HOME/x" && true >"$TMPDIR/y" && mktemp >/dev/null && '
               'command -v ls >/dev/null && echo ok; [ "$(pwd -P)" = "$PWD" ] && echo same')
     for env in (box.env, {}, {"HOME": "", "PATH": ""}, {**box.env, "TMPDIR": "/nonexistent", "PWD": "/nonexistent", "USER": "x=y"}):
         result = box.sh(script, env=env)
@@ -119,7 +119,7 @@ def private_tmp(box):
 def umask(box):
     seen = set()
     for mask in ("0", "022", "077", "777"):
-        result = box.sh("umask; stat -c %a /tmp /dev/shm; : >file; stat -c %a file; rm -f file", outer=["--umask", mask])
+        result = box.sh("umask; stat -c %a /tmp /dev/shm; true >file; stat -c %a file; rm -f file", outer=["--umask", mask])
         seen.add(result.out)
         check(result.out.split()[1:3] == ["1777", "1777"], f"umask {mask}: {result.brief()}")
     check(len(seen) <= 4, f"{seen}")

@@ -17,7 +17,7 @@ def with_files(box, **filesystem):
 @case("read-only reads and writes nothing, not even the workspace")
 def read_only(box):
     box.file("file", "content")
-    result = box.sh("cat file; touch file new /var/tmp/x /x 2>/dev/null; rm -f file; echo >>file; : >/tmp/works && echo tmp", policy=":read-only")
+    result = box.sh("cat file; touch file new /var/tmp/x /x 2>/dev/null; rm -f file; echo >>file; true >/tmp/works && echo tmp", policy=":read-only")
     check(result.out == "contenttmp\n" and os.listdir(box.workspace) == ["file"], result.brief())
     check(open(box.inside("file")).read() == "content", "the file changed")
 
@@ -25,7 +25,7 @@ def read_only(box):
 @case("workspace-write writes the workspace and nothing beside it")
 def workspace_write(box):
     sibling = box.make("sibling")
-    result = box.sh(f": >mine && echo yes; : >{sibling}/x && echo no")
+    result = box.sh(f"true >mine && echo yes; true >{sibling}/x && echo no")
     check(result.out == "yes\n" and os.listdir(box.workspace) == ["mine"] and not os.listdir(sibling), result.brief())
 
 
@@ -36,7 +36,7 @@ def nested_rules(box):
     rules = [("read", top), ("write", f"{top}/c"), ("read", f"{top}/c/d"), ("write", f"{top}/c/d/e")]
     for order in itertools.permutations(rules):
         words = [word for kind, path in order for word in (f"--{kind}", path)]
-        result = box.sh(f"for d in {top} {top}/c {top}/c/d {top}/c/d/e; do : >$d/x && echo w || echo r; rm -f $d/x; done",
+        result = box.sh(f"for d in {top} {top}/c {top}/c/d {top}/c/d/e; do true >$d/x && echo w || echo r; rm -f $d/x; done",
                         options=words, policy=":read-only")
         check(result.out.split() == ["r", "w", "r", "w"], f"{[kind for kind, _ in order]}: {result.brief()}")
 
@@ -54,7 +54,7 @@ def deny_in_allowed(box):
 @case("a denied directory is neither listed nor entered")
 def deny_directory(box):
     box.file("private/x", "SENTINEL")
-    result = box.sh("ls private; ls private/x; cat private/x; find private | wc -l; : >private/new; echo done", options=["--deny", "private"])
+    result = box.sh("ls private; ls private/x; cat private/x; find private | wc -l; true >private/new; echo done", options=["--deny", "private"])
     check("SENTINEL" not in result.out and "x\n" not in result.out and result.out.endswith("done\n"), result.brief())
     check(os.listdir(box.inside("private")) == ["x"], "something was made in it")
 
@@ -89,7 +89,7 @@ def bind(box):
     box.file(f"{source}/file", "content")
     for write in (False, True):
         policy = with_files(box, bind=[{"source": source, "target": "/mnt", "write": write}])
-        result = box.sh("cat /mnt/file; : >/mnt/new && echo w || echo r", policy=policy)
+        result = box.sh("cat /mnt/file; true >/mnt/new && echo w || echo r", policy=policy)
         check(result.out == "content" + ("w\n" if write else "r\n"), result.brief())
     check(sorted(os.listdir(source)) == ["file", "new"], str(os.listdir(source)))
     policy = box.policy_file({"version": 1, "extends": ":eval", "filesystem": {"bind": [{"source": source, "target": "/data/new/x"}]}})
@@ -100,7 +100,7 @@ def bind(box):
 @case("tmpfs is empty, of its size, and hides what was there")
 def tmpfs(box):
     box.file("cache/old", "x")
-    result = box.sh("ls -A cache; : >cache/new; df -k --output=size cache | tail -1", options=["--tmpfs", f"{box.inside('cache')}:4M"])
+    result = box.sh("ls -A cache; true >cache/new; df -k --output=size cache | tail -1", options=["--tmpfs", f"{box.inside('cache')}:4M"])
     check(result.code == 0 and int(result.out.split()[0]) <= 4 << 10, result.brief())
     check(os.listdir(box.inside("cache")) == ["old"], "it reached the host")
 
@@ -187,7 +187,7 @@ def workspace_by_link(box):
     real, link = box.workspace, os.path.join(box.dir, "alias")
     os.symlink(real, link)
     box.workspace = link
-    result = box.sh("pwd -P; : >file")
+    result = box.sh("pwd -P; true >file")
     check(result.code == 0 and os.path.exists(f"{real}/file"), result.brief())
 
 
