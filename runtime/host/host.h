@@ -38,7 +38,7 @@ enum host_fact {
 	FACT_PIDFD,
 	FACT_CLOSE_RANGE,
 	FACT_NPROC_PER_NAMESPACE, /* RLIMIT_NPROC counts inside the user namespace */
-	FACT_LANDLOCK,
+	FACT_LANDLOCK,            /* detail: "ABI 6" */
 	FACT_CGROUP2, /* a directory can be made in a cgroup v2 tree of ours, entered and removed: cgroup-base */
 	FACT_CGROUP_KILL,
 	FACT_CGROUP_MEMORY, /* the controllers can be switched on there */
@@ -58,9 +58,9 @@ struct host {
 	char kernel[64]; /* uname release */
 	uid_t uid;       /* effective ids of the caller */
 	gid_t gid;
-	bool privileged;       /* holds CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID in its user namespace and is uid 0 */
-	unsigned n_cpus;       /* it may run on */
-	char cgroup_path[200]; /* the directory below which groups are made; "" where none */
+	bool privileged;        /* holds CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID in its user namespace and is uid 0 */
+	unsigned n_cpus;        /* it may run on */
+	char cgroup_path[1024]; /* the directory below which groups are made; "" where none */
 	struct fact facts[_FACT_COUNT];
 };
 
@@ -75,8 +75,9 @@ must_check int host_init(struct host *host, struct error *err);
 must_check int host_probe(struct host *host, const char *workspace, struct error *err);
 /* Only the cgroup facts, which a run needs before it can choose mechanisms. */
 must_check int host_probe_cgroup(struct host *host, struct error *err);
-/* For tests and golden plans: {"kernel": "...", "uid": 0, "privileged": true, "cpus": 2, "cgroup_path": "",
- * "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc"}, ...}}; absent: UNKNOWN. */
+/* For tests and golden plans: {"kernel": "...", "uid": 0, "gid": 0, "privileged": true, "cpus": 2, "cgroup_path": "",
+ * "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc", "detail": "..."},
+ * "landlock": {"works": true, "detail": "ABI 6"}, ...}}; absent: UNKNOWN. */
 must_check int host_parse(const char *json, size_t size, struct host *ret_host, struct error *err);
 /* malloc'ed; the same form. */
 must_check int host_json(const struct host *host, char **ret_json, struct error *err);

@@ -1,0 +1,98 @@
+/*
+ * Single system calls, each with arguments that change nothing outside the child. They are made in a child because an
+ * outer seccomp filter may answer a call it does not like by killing who made it.
+ */
+#include "runtime/host/kernel_probe.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "seccomp/filter.h"
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
+#define LANDLOCK_ASK_VERSION 1u /* LANDLOCK_CREATE_RULESET_VERSION */
+
+const enum host_fact kernel_probe_facts[KERNEL_PROBE_N] = {
+	FACT_PIDFD, FACT_CLOSE_RANGE, FACT_NO_NEW_PRIVS, FACT_SECCOMP_FILTER, FACT_LANDLOCK};
+
+static int refused(const char *step, struct error *err)
+{
+	return error_set_errno(err, ERROR_UNENFORCEABLE, errno, step, "it is refused");
+}
+
+static int step_pidfd(void *userdata, struct error *err)
+{
+	cleanup_close int pidfd = sys_pidfd_open(getpid(), 0);
+
+	(void)userdata;
+	return pidfd < 0 ? refused("pidfd_open", err) : 0;
+}
+
+static int step_close_range(void *userdata, struct error *err)
+{
+	(void)userdata;
+	return sys_close_range(UINT_MAX, UINT_MAX, 0) < 0 ? refused("close_range", err) : 0;
+}
+
+static int step_no_new_privs(void *userdata, struct error *err)
+{
+	(void)userdata;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? refused("prctl PR_SET_NO_NEW_PRIVS", err) : 0;
+}
+
+static int step_seccomp(void *userdata, struct error *err)
+{
+	int number = 0;
+
+	(void)userdata;
+	if (filter_probe(&number))
+		return 0;
+	errno = number;
+	return refused("seccomp SECCOMP_SET_MODE_FILTER", err);
+}
+
+static int step_landlock(void *userdata, struct error *err)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_ASK_VERSION);
+	int *shared = userdata;
+
+	if (abi < 1)
+		return refused("landlock_create_ruleset", err);
+	*shared = (int)abi;
+	return 0;
+}
+
+static void unmap(int **shared)
+{
+	if (*shared != NULL)
+		(void)munmap(*shared, sizeof **shared);
+}
+
+int kernel_probe(struct kernel_probe *ret_probe, struct error *err)
+{
+	static const trial_step steps[KERNEL_PROBE_N] = {
+		step_pidfd, step_close_range, step_no_new_privs, step_seccomp, step_landlock};
+	__attribute__((cleanup(unmap))) int *abi = NULL;
+	struct kernel_probe probe = {0};
+	struct trial trial = {
+		.clone_step = "clone3", .steps = steps, .n_steps = KERNEL_PROBE_N, .timeout_ns = TRIAL_TIMEOUT_NS};
+	void *shared = mmap(NULL, sizeof *abi, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return error_no_memory(err);
+	abi = shared;
+	trial.userdata = abi;
+	if (trial_run(&trial, probe.findings, err) < 0)
+		return -1;
+	probe.landlock_abi = *abi;
+	*ret_probe = probe;
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* What the kernel offers beside namespaces and cgroups: tried in a throw-away child. */
+#ifndef HOST_KERNEL_PROBE_H
+#define HOST_KERNEL_PROBE_H
+
+#include "base/error.h"
+#include "ns/trial.h"
+#include "runtime/host/host.h"
+
+#define KERNEL_PROBE_N 5
+
+struct kernel_probe {
+	struct trial_finding findings[KERNEL_PROBE_N]; /* of kernel_probe_facts, in that order */
+	int landlock_abi;                              /* 0 where there is none */
+};
+
+extern const enum host_fact kernel_probe_facts[KERNEL_PROBE_N];
+must_check int kernel_probe(struct kernel_probe *ret_probe, struct error *err);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * The probes together. Each mechanism asks in its own words (ns_probe, cgroup_probe, filter_probe); here the answers
+ * become facts, and what stands behind a refusal is looked for (obstacle.c), so that the report can say what to mend.
+ *
+ * Facts that are known already, and those of a fake host, are kept; what is asked together is asked again only where
+ * one of its facts is not known.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/monotime.h"
+#include "cgroup/cgroup_probe.h"
+#include "ns/ns_probe.h"
+#include "runtime/host/host.h"
+#include "runtime/host/kernel_probe.h"
+#include "runtime/host/obstacle.h"
+
+#define INNER_UID        1000
+#define UID_BASE_DEFAULT 0x70000000u
+
+static const enum host_fact ns_facts[_NS_ABILITY_COUNT] = {
+	[NS_USER] = FACT_USER_NAMESPACE,
+	[NS_ID_MAP] = FACT_ID_MAP,
+	[NS_NPROC] = FACT_NPROC_PER_NAMESPACE,
+	[NS_MOUNT] = FACT_MOUNT_NAMESPACE,
+	[NS_DEVPTS] = FACT_DEVPTS_MOUNT,
+	[NS_PID] = FACT_PID_NAMESPACE,
+	[NS_PROC] = FACT_PROC_MOUNT,
+	[NS_IPC] = FACT_IPC_NAMESPACE,
+	[NS_UTS] = FACT_UTS_NAMESPACE,
+	[NS_CGROUP] = FACT_CGROUP_NAMESPACE,
+	[NS_NET] = FACT_NET_NAMESPACE,
+	[NS_LOOPBACK] = FACT_LOOPBACK,
+};
+
+static const enum host_fact cgroup_facts[_CGROUP_ABILITY_COUNT] = {
+	[CGROUP_GROUP] = FACT_CGROUP2,
+	[CGROUP_KILL] = FACT_CGROUP_KILL,
+	[CGROUP_MEMORY] = FACT_CGROUP_MEMORY,
+	[CGROUP_PIDS] = FACT_CGROUP_PIDS,
+	[CGROUP_CPU] = FACT_CGROUP_CPU,
+};
+
+static bool any_unknown(const struct host *host, const enum host_fact *facts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (host->facts[facts[i]].state == FACT_UNKNOWN)
+			return true;
+	return false;
+}
+
+/* Order: what is known stays, whoever said it. */
+static void learn(struct host *host, enum host_fact which, struct fact fact)
+{
+	if (host->facts[which].state == FACT_UNKNOWN)
+		host->facts[which] = fact;
+}
+
+/* Nothing stands behind the refusal of what only root can have. */
+static bool for_root_alone(enum host_fact which)
+{
+	return which == FACT_ID_MAP || which == FACT_IDMAPPED_MOUNT;
+}
+
+static struct fact fact_of_trial(const struct host *host, enum host_fact which, const struct trial_finding *finding)
+{
+	struct fact fact = {.state = finding->works ? FACT_YES : FACT_NO, .sys_errno = finding->sys_errno};
+
+	_Static_assert(sizeof fact.step == sizeof finding->step, "a step fits");
+	memcpy(fact.step, finding->step, sizeof fact.step);
+	if (!finding->works && (host->privileged || !for_root_alone(which)))
+		obstacle_find(which, finding->sys_errno, fact.detail, sizeof fact.detail);
+	return fact;
+}
+
+/* As the launch takes it: PINFOLD_UID_BASE, in any notation of C. */
+static uid_t uid_base(void)
+{
+	const char *text = secure_getenv("PINFOLD_UID_BASE");
+	char *end = NULL;
+	unsigned long value = text == NULL ? 0 : strtoul(text, &end, 0);
+
+	if (value == 0 || value >= UINT32_MAX || *end != '\0')
+		return UID_BASE_DEFAULT;
+	return (uid_t)value;
+}
+
+static struct ns_probe ns_probe_for(const struct host *host)
+{
+	return (struct ns_probe){.privileged = host->privileged,
+		.inner_uid = INNER_UID,
+		.uid_base = uid_base(),
+		.timeout_ns = TRIAL_TIMEOUT_NS};
+}
+
+static int probe_namespaces(struct host *host, struct error *err)
+{
+	struct ns_probe probe = ns_probe_for(host);
+
+	if (!any_unknown(host, ns_facts, _NS_ABILITY_COUNT))
+		return 0;
+	if (ns_probe(&probe, err) < 0)
+		return -1;
+	for (int i = 0; i < _NS_ABILITY_COUNT; i++) {
+		struct fact fact = fact_of_trial(host, ns_facts[i], &probe.findings[i]);
+
+		if (i == NS_MOUNT && probe.new_root_failed && probe.findings[i].works)
+			(void)snprintf(fact.detail, sizeof fact.detail, "%s",
+				"a new root directory cannot be entered: pivot_root is refused");
+		learn(host, ns_facts[i], fact);
+	}
+	return 0;
+}
+
+static int probe_idmapped_mount(struct host *host, const char *workspace, struct error *err)
+{
+	struct ns_probe probe = ns_probe_for(host);
+	struct trial_finding finding;
+
+	if (host->facts[FACT_IDMAPPED_MOUNT].state != FACT_UNKNOWN)
+		return 0;
+	/* Below "/" there are proc and the like, which cannot be id-mapped. */
+	if (ns_probe_idmapped_mount(&probe, workspace == NULL ? "/" : workspace, workspace == NULL, &finding, err) < 0)
+		return -1;
+	learn(host, FACT_IDMAPPED_MOUNT, fact_of_trial(host, FACT_IDMAPPED_MOUNT, &finding));
+	return 0;
+}
+
+static int probe_kernel(struct host *host, struct error *err)
+{
+	struct kernel_probe probe;
+
+	if (!any_unknown(host, kernel_probe_facts, KERNEL_PROBE_N))
+		return 0;
+	if (kernel_probe(&probe, err) < 0)
+		return -1;
+	for (size_t i = 0; i < KERNEL_PROBE_N; i++) {
+		struct fact fact = fact_of_trial(host, kernel_probe_facts[i], &probe.findings[i]);
+
+		if (kernel_probe_facts[i] == FACT_LANDLOCK && probe.landlock_abi > 0)
+			(void)snprintf(fact.detail, sizeof fact.detail, "ABI %d", probe.landlock_abi);
+		learn(host, kernel_probe_facts[i], fact);
+	}
+	return 0;
+}
+
+static struct fact fact_of_cgroup(const struct cgroup_finding *finding)
+{
+	struct fact fact = {.state = finding->works ? FACT_YES : FACT_NO, .sys_errno = finding->sys_errno};
+
+	_Static_assert(sizeof fact.step == sizeof finding->step, "a step fits");
+	_Static_assert(sizeof fact.detail == sizeof finding->detail, "a detail fits");
+	memcpy(fact.step, finding->step, sizeof fact.step);
+	memcpy(fact.detail, finding->detail, sizeof fact.detail);
+	return fact;
+}
+
+int host_probe_cgroup(struct host *host, struct error *err)
+{
+	struct cgroup_probe probe;
+
+	if (!any_unknown(host, cgroup_facts, _CGROUP_ABILITY_COUNT))
+		return 0;
+	if (cgroup_probe(&probe, err) < 0)
+		return -1;
+	_Static_assert(sizeof host->cgroup_path == sizeof probe.base, "a path fits");
+	if (host->facts[FACT_CGROUP2].state == FACT_UNKNOWN)
+		memcpy(host->cgroup_path, probe.base, sizeof host->cgroup_path);
+	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
+		learn(host, cgroup_facts[i], fact_of_cgroup(&probe.findings[i]));
+	return 0;
+}
+
+int host_probe(struct host *host, const char *workspace, struct error *err)
+{
+	if (probe_kernel(host, err) < 0 || probe_namespaces(host, err) < 0)
+		return -1;
+	if (probe_idmapped_mount(host, workspace, err) < 0)
+		return -1;
+	return host_probe_cgroup(host, err);
+}
