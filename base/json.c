@@ -121,14 +121,22 @@ static int append_chunk(const char *data, size_t size, void *userdata)
 	return buf->failed ? -1 : 0;
 }
 
-char *json_to_string(const json_t *json, int pretty)
+static char *dump(const json_t *json, size_t flags, const char *end)
 {
 	cleanup_buf struct buf text = {};
-	size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS) | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
 
-	if (json_dump_callback(json, append_chunk, &text, flags) < 0)
+	if (json_dump_callback(json, append_chunk, &text, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS)) < 0)
 		return NULL;
-	if (pretty)
-		buf_append_char(&text, '\n');
+	buf_append_str(&text, end);
 	return buf_steal(&text);
+}
+
+char *json_to_string(const json_t *json, int pretty)
+{
+	return pretty ? dump(json, JSON_INDENT(2), "\n") : dump(json, JSON_COMPACT, "");
+}
+
+char *json_to_canonical(const json_t *json)
+{
+	return dump(json, JSON_COMPACT | JSON_SORT_KEYS, "");
 }

@@ -46,5 +46,7 @@ json_t *json_text(const char *s);
 json_t *json_u64(unsigned long long value);
 /* Serializes (two spaces, key order kept, a newline at the end where pretty); malloc'ed; NULL when memory is out. */
 char *json_to_string(const json_t *json, int pretty);
+/* Compact, with sorted keys: the same bytes for the same content, for digests. malloc'ed; NULL when memory is out. */
+char *json_to_canonical(const json_t *json);
 
 #endif

@@ -1,0 +1,244 @@
+/*
+ * One JSON text becomes settings.
+ *
+ * The walk goes through the object as it is written, so that mistakes come out in the order of the text, and asks the
+ * table of fields what each name is: a field, a section above fields, or a mistake. It never stops at a mistake;
+ * whoever started it looks at the diag afterwards.
+ *
+ * Threat: the text may be hostile. It is at most a megabyte and its depth was bounded when it was parsed; here only
+ * lists can grow, and they are bounded.
+ */
+#include "runtime/policy/layer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define VERSION 1
+
+/* Names at the top that are no fields. */
+static const char *const document_keys[] = {"version", "description", "extends", "$schema", NULL};
+
+static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object);
+
+void policy_layer_tell(struct policy_layer *layer, const struct policy_spot *spot, const char *fmt, ...)
+{
+	struct json_place place = json_places_find(layer->places, spot->pointer);
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	diag_error(layer->diag, "%s:%u:%u: %s%s%s", layer->label, place.line, place.column, spot->name,
+		spot->name[0] != '\0' ? ": " : "", text);
+}
+
+/* A key as a pointer component: '~' and '/' escaped. */
+static void append_escaped(struct buf *buf, const char *key)
+{
+	for (; *key != '\0'; key++) {
+		if (*key == '~')
+			buf_append_str(buf, "~0");
+		else if (*key == '/')
+			buf_append_str(buf, "~1");
+		else
+			buf_append_char(buf, *key);
+	}
+}
+
+static struct policy_spot keep_spot(struct policy_layer *layer, const struct buf *pointer, const struct buf *name)
+{
+	struct policy_spot spot = {
+		.pointer = arena_strdup(layer->reading.arena, buf_str(pointer)),
+		.name = arena_strdup(layer->reading.arena, buf_str(name)),
+	};
+
+	if (spot.pointer == NULL || spot.name == NULL || pointer->failed || name->failed) {
+		layer->diag->failed = true;
+		return (struct policy_spot){"", ""};
+	}
+	return spot;
+}
+
+struct policy_spot policy_layer_member(struct policy_layer *layer, const struct policy_spot *spot, const char *key)
+{
+	cleanup_buf struct buf pointer = {};
+	cleanup_buf struct buf name = {};
+	char shown[80];
+
+	buf_printf(&pointer, "%s/", spot->pointer);
+	append_escaped(&pointer, key);
+	buf_printf(
+		&name, "%s%s%s", spot->name, spot->name[0] != '\0' ? "." : "", str_printable(key, shown, sizeof shown));
+	return keep_spot(layer, &pointer, &name);
+}
+
+struct policy_spot policy_layer_element(struct policy_layer *layer, const struct policy_spot *spot, size_t index)
+{
+	cleanup_buf struct buf pointer = {};
+	cleanup_buf struct buf name = {};
+
+	buf_printf(&pointer, "%s/%zu", spot->pointer, index);
+	buf_printf(&name, "%s[%zu]", spot->name, index);
+	return keep_spot(layer, &pointer, &name);
+}
+
+void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot,
+	const struct policy_item *item)
+{
+	struct policy_item placed = *item;
+
+	placed.origin = layer->origin;
+	if (!layer->origin.builtin) {
+		struct json_place place = json_places_find(layer->places, spot->pointer);
+
+		placed.origin.line = place.line;
+		placed.origin.column = place.column;
+	}
+	if (!policy_settings_put(layer->settings, id, &placed))
+		policy_layer_tell(layer, spot, "too many entries");
+}
+
+static void read_value(
+	struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, const json_t *json)
+{
+	struct policy_item item = {};
+
+	if (policy_value_from_json(&layer->reading, &policy_fields[id], json, &item))
+		policy_layer_put(layer, id, spot, &item);
+	else
+		policy_layer_tell(layer, spot, "%s", layer->reading.why);
+}
+
+static void read_element(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, json_t *json)
+{
+	if (policy_fields[id].kind == KIND_BINDS)
+		policy_layer_read_bind(layer, spot, json);
+	else if (policy_fields[id].kind == KIND_TMPFS)
+		policy_layer_read_tmpfs(layer, spot, json);
+	else
+		read_value(layer, id, spot, json);
+}
+
+static void read_list(
+	struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, const json_t *json)
+{
+	size_t n = json_array_size(json);
+
+	if (!json_is_array(json)) {
+		policy_layer_tell(layer, spot, "expected a list, found %s", policy_json_type(json));
+		return;
+	}
+	if (n > POLICY_LIST_MAX) {
+		policy_layer_tell(layer, spot, "%zu entries are too many; at most %d", n, POLICY_LIST_MAX);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct policy_spot element = policy_layer_element(layer, spot, i);
+
+		read_element(layer, id, &element, json_array_get(json, i));
+	}
+}
+
+static void read_field(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, json_t *json)
+{
+	enum policy_kind kind = policy_fields[id].kind;
+
+	if (kind == KIND_VARIABLES)
+		policy_layer_read_variables(layer, spot, json);
+	else if (policy_kind_is_list(kind))
+		read_list(layer, id, spot, json);
+	else
+		read_value(layer, id, spot, json);
+}
+
+static void read_version(struct policy_layer *layer, const struct policy_spot *spot, const json_t *json)
+{
+	if (!json_is_integer(json))
+		policy_layer_tell(layer, spot, "expected %d, found %s", VERSION, policy_json_type(json));
+	else if (json_integer_value(json) != VERSION)
+		policy_layer_tell(layer, spot, "version %lld is not known; this is version %d",
+			(long long)json_integer_value(json), VERSION);
+}
+
+static void read_document_key(
+	struct policy_layer *layer, const struct policy_spot *spot, const char *key, const json_t *json)
+{
+	if (strcmp(key, "version") == 0)
+		read_version(layer, spot, json);
+	else if (strcmp(key, "extends") != 0 && !json_is_string(json))
+		policy_layer_tell(layer, spot, "expected a string, found %s", policy_json_type(json));
+}
+
+static bool is_document_key(const struct policy_spot *section, const char *key)
+{
+	for (size_t i = 0; section->name[0] == '\0' && document_keys[i] != NULL; i++)
+		if (strcmp(document_keys[i], key) == 0)
+			return true;
+	return false;
+}
+
+static void tell_unknown(
+	struct policy_layer *layer, const struct policy_spot *section, const struct policy_spot *spot, const char *key)
+{
+	char buf[64];
+	const char *nearest = policy_field_nearest(section->name, key, buf, sizeof buf);
+
+	if (nearest == NULL && section->name[0] == '\0')
+		nearest = str_nearest(key, document_keys);
+	if (nearest != NULL)
+		policy_layer_tell(layer, spot, "unknown field; did you mean \"%s\"?", nearest);
+	else
+		policy_layer_tell(layer, spot, "unknown field");
+}
+
+static void read_member(struct policy_layer *layer, const struct policy_spot *section, const char *key, json_t *json)
+{
+	struct policy_spot spot = policy_layer_member(layer, section, key);
+	/* A key with a dot in it is not a short form: there is one way to write a field. */
+	bool plain = strchr(key, '.') == NULL;
+	enum policy_field_id id = plain ? policy_field_find(spot.name) : _FIELD_COUNT;
+
+	if (is_document_key(section, key))
+		read_document_key(layer, &spot, key, json);
+	else if (id != _FIELD_COUNT)
+		read_field(layer, id, &spot, json);
+	else if (plain && policy_field_is_section(spot.name))
+		read_section(layer, &spot, json);
+	else
+		tell_unknown(layer, section, &spot, key);
+}
+
+static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object)
+{
+	const char *key;
+	json_t *json;
+
+	if (!json_is_object(object)) {
+		policy_layer_tell(layer, spot, "expected an object, found %s", policy_json_type(object));
+		return;
+	}
+	json_object_foreach(object, key, json) read_member(layer, spot, key, json);
+}
+
+void policy_layer_read(struct policy_layer *layer, json_t *root)
+{
+	read_section(layer, &(struct policy_spot){"", ""}, root);
+}
+
+const char *policy_layer_extends(struct policy_layer *layer, const json_t *root)
+{
+	static const struct policy_spot spot = {"/extends", "extends"};
+	const json_t *json = json_object_get(root, "extends");
+
+	if (json == NULL)
+		return NULL;
+	if (json_is_string(json) && json_string_length(json) > 0)
+		return arena_strdup(layer->reading.arena, json_string_value(json));
+	policy_layer_tell(layer, &spot, "expected the name of a built-in or a file, found %s",
+		json_is_string(json) ? "an empty string" : policy_json_type(json));
+	return NULL;
+}
