@@ -51,7 +51,9 @@ class Count:
             if result == "OK":
                 self.passed += 1
             elif result == "SKIP":
-                self.skipped.append((name, (test.get("stderr") or test.get("stdout") or "without a reason").strip()[-200:]))
+                self.skipped.append(
+                    (name, (test.get("stderr") or test.get("stdout") or "without a reason").strip()[-200:])
+                )
             else:
                 self.failed.append(f"{name} ({result})")
         elif planned not in (None, n):

@@ -47,6 +47,7 @@ class Result:
 
     def stream(self, name):
         import base64
+
         stream = self.doc[name]
         return base64.b64decode(stream["data"]) if stream["encoding"] == "base64" else stream["data"].encode()
 
@@ -88,8 +89,10 @@ class Live:
             host.end_marked(self.box.mark)
             self.process.communicate()
             raise Failure(f"pinfold did not end within {seconds} s: {self.process.args}") from None
-        self.box.log(f"$ {' '.join(map(str, self.process.args))[:600]}\n  exit {self.process.returncode}: "
-                     f"{out[-1200:]!r} {err[-600:]!r}")
+        self.box.log(
+            f"$ {' '.join(map(str, self.process.args))[:600]}\n  exit {self.process.returncode}: "
+            f"{out[-1200:]!r} {err[-600:]!r}"
+        )
         return self.process.returncode, out, err, time.monotonic() - self.started
 
     def result(self, seconds=30):
@@ -144,18 +147,46 @@ class Box:
         """Any call of pinfold: (exit status, stdout, stderr, seconds)."""
         return self.begin([self.suite.pinfold, *words], outer, env, cwd, stdin, **popen).wait(seconds)
 
-    def begin(self, words, outer=(), env=None, cwd=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-              stderr=subprocess.PIPE, **popen):
+    def begin(
+        self,
+        words,
+        outer=(),
+        env=None,
+        cwd=None,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **popen,
+    ):
         line = [os.path.join(self.suite.programs, "outer"), "--processes", "4000", *outer, "--", *words]
-        process = subprocess.Popen(line, env=self.env if env is None else env, cwd=cwd or self.workspace, stdin=stdin,
-                                   stdout=stdout, stderr=stderr, **popen)
+        process = subprocess.Popen(
+            line,
+            env=self.env if env is None else env,
+            cwd=cwd or self.workspace,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            **popen,
+        )
         live = Live(self, process)
         self.lives.append(live)
         return live
 
     def words(self, argv, options=(), policy=None, json_out=True):
-        return [self.suite.pinfold, "run", *(["--json"] if json_out else []), "-p", policy or self.policy,
-                "-w", self.workspace, "-e", f"PINFOLD_TEST_MARK={self.mark}", *options, "--", *argv]
+        return [
+            self.suite.pinfold,
+            "run",
+            *(["--json"] if json_out else []),
+            "-p",
+            policy or self.policy,
+            "-w",
+            self.workspace,
+            "-e",
+            f"PINFOLD_TEST_MARK={self.mark}",
+            *options,
+            "--",
+            *argv,
+        ]
 
     def start(self, *argv, options=(), policy=None, json_out=True, **how):
         return self.begin(self.words(argv, options, policy, json_out), **how)

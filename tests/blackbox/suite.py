@@ -34,7 +34,9 @@ class Case:
             return "only root can make what this needs"
         if self.only == "user" and os.geteuid() == 0:
             return "is about an ordinary user"
-        missing = [name for name in self.needs if not shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")]
+        missing = [
+            name for name in self.needs if not shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
+        ]
         return f"{missing[0]} is not installed" if missing else None
 
 
@@ -115,9 +117,14 @@ def installed_copy(pinfold, base):
     while not os.path.isdir(os.path.join(build, "meson-info")):
         build = os.path.dirname(build)
         check(build != "/", f"{pinfold} lies in no build directory, and where it lies an ordinary user cannot reach it")
-    subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", f"{base}/installed"],
-                   check=True, stdout=subprocess.DEVNULL)
-    found = subprocess.run(["find", f"{base}/installed", "-path", "*/bin/pinfold"], check=True, capture_output=True, text=True)
+    subprocess.run(
+        ["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", f"{base}/installed"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    found = subprocess.run(
+        ["find", f"{base}/installed", "-path", "*/bin/pinfold"], check=True, capture_output=True, text=True
+    )
     return found.stdout.split()[0]
 
 
@@ -130,9 +137,23 @@ def become_user(options, folder, base):
     shutil.copytree(options.programs, os.path.join(stage, "programs"))
     pinfold = options.pinfold if reachable(options.pinfold) else installed_copy(options.pinfold, base)
     subprocess.run(["chown", "-R", f"{ORDINARY_USER}:{ORDINARY_USER}", base], check=True)
-    line = ["setpriv", f"--reuid={ORDINARY_USER}", f"--regid={ORDINARY_USER}", "--clear-groups", PYTHON,
-            os.path.join(stage, os.path.basename(folder), "run.py"), "--pinfold", pinfold,
-            "--programs", os.path.join(stage, "programs"), "--base", base, "--as", "user", *options.pattern]
+    line = [
+        "setpriv",
+        f"--reuid={ORDINARY_USER}",
+        f"--regid={ORDINARY_USER}",
+        "--clear-groups",
+        PYTHON,
+        os.path.join(stage, os.path.basename(folder), "run.py"),
+        "--pinfold",
+        pinfold,
+        "--programs",
+        os.path.join(stage, "programs"),
+        "--base",
+        base,
+        "--as",
+        "user",
+        *options.pattern,
+    ]
     return subprocess.run(line, check=False, env={**os.environ, "TMPDIR": base}).returncode
 
 

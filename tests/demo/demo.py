@@ -39,12 +39,19 @@ class Demo:
         shutil.copytree(os.path.join(HERE, "project"), self.workspace)
         shutil.copy(os.path.join(HERE, "policy.json"), base)
         os.makedirs(os.path.join(self.home, ".ssh"), 0o700)
-        self.write(os.path.join(self.home, ".ssh", "id_ed25519"), "-----BEGIN OPENSSH PRIVATE KEY-----\nnot a real key\n")
+        self.write(
+            os.path.join(self.home, ".ssh", "id_ed25519"), "-----BEGIN OPENSSH PRIVATE KEY-----\nnot a real key\n"
+        )
         self.write(os.path.join(self.home, ".bashrc"), "# untouched\n")
         os.makedirs(os.path.join(self.workspace, ".git", "hooks"))
         self.write(os.path.join(self.workspace, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n")
         self.write(os.path.join(self.workspace, ".git", "HEAD"), "ref: refs/heads/main\n")
-        self.environment = {"PATH": os.environ["PATH"], "HOME": self.home, "SECRET_TOKEN": TOKEN, "TERM": os.environ.get("TERM", "dumb")}
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": self.home,
+            "SECRET_TOKEN": TOKEN,
+            "TERM": os.environ.get("TERM", "dumb"),
+        }
 
     @staticmethod
     def write(path, text):
@@ -55,8 +62,15 @@ class Demo:
         return [self.pinfold, verb, "-p", os.path.join(self.base, "policy.json"), "-w", self.workspace, *more]
 
     def call(self, words):
-        return subprocess.run(words, env=self.environment, cwd=self.workspace, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False)
+        return subprocess.run(
+            words,
+            env=self.environment,
+            cwd=self.workspace,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def run(self, *command):
         done = self.call(self.words("run", "--json", "-e", f"DEMO_HOME={self.home}", "--", *command))
@@ -93,8 +107,10 @@ class Demo:
         """What the suite left on the host for somebody to run."""
         planted = [".git/hooks/post-checkout", ".vscode/tasks.json", ".mcp.json", ".git-away"]
         found = [name for name in planted if os.path.lexists(os.path.join(self.workspace, name))]
-        for path, text in ((os.path.join(self.home, ".bashrc"), "# untouched\n"),
-                           (os.path.join(self.workspace, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n")):
+        for path, text in (
+            (os.path.join(self.home, ".bashrc"), "# untouched\n"),
+            (os.path.join(self.workspace, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n"),
+        ):
             with open(path, encoding="utf-8") as file:
                 found += [path] if file.read() != text else []
         return found
@@ -110,8 +126,17 @@ class Demo:
             usage, trouble = result["usage"], self.judge(name, result)
             peak = usage["memory_peak_bytes"]
             code = result["signal"] if result["exit_code"] is None else result["exit_code"]
-            print(row.format(name, result["status"], "-" if code is None else str(code).replace("SIG", ""), f"{usage['wall_ms']} ms",
-                             "-" if peak is None else f"{peak >> 20} MiB", by + self.remark(result)), flush=True)
+            print(
+                row.format(
+                    name,
+                    result["status"],
+                    "-" if code is None else str(code).replace("SIG", ""),
+                    f"{usage['wall_ms']} ms",
+                    "-" if peak is None else f"{peak >> 20} MiB",
+                    by + self.remark(result),
+                ),
+                flush=True,
+            )
             self.troubles += [f"{name}: {text}" for text in trouble]
 
     @staticmethod

@@ -16,8 +16,10 @@ def set_id_bits(box):
 
 @case("a copied shell cannot be made set-id by the usual commands")
 def set_id_commands(box):
-    result = box.sh("cp /bin/sh shell; chmod 4755 shell; chmod u+s shell; install -m 4755 /bin/sh other; mkdir -m 2755 d; "
-                    "cp -p --preserve=all /usr/bin/passwd . 2>/dev/null; tar -cf - -C /usr/bin passwd | tar -xpf -; true")
+    result = box.sh(
+        "cp /bin/sh shell; chmod 4755 shell; chmod u+s shell; install -m 4755 /bin/sh other; mkdir -m 2755 d; "
+        "cp -p --preserve=all /usr/bin/passwd . 2>/dev/null; tar -cf - -C /usr/bin passwd | tar -xpf -; true"
+    )
     check(result.ran and os.path.exists(box.inside("shell")), result.brief())
 
 
@@ -25,8 +27,10 @@ def set_id_commands(box):
 def move_the_ancestor(box):
     box.file(".git/hooks/pre-commit", "#!/bin/sh\n")
     box.file(".git/config", "[core]\n")
-    result = box.sh("mv .git x && echo MOVED; mkdir -p .git/hooks; echo evil >.git/hooks/post-checkout; "
-                    "mv .git/hooks y; rm -rf .git/hooks; echo evil >.git/hooks/pre-commit; rmdir .git")
+    result = box.sh(
+        "mv .git x && echo MOVED; mkdir -p .git/hooks; echo evil >.git/hooks/post-checkout; "
+        "mv .git/hooks y; rm -rf .git/hooks; echo evil >.git/hooks/pre-commit; rmdir .git"
+    )
     check("MOVED" not in result.out, result.brief())
     check(os.listdir(box.inside(".git/hooks")) == ["pre-commit"], "the hooks changed")
     check(open(box.inside(".git/hooks/pre-commit")).read() == "#!/bin/sh\n", "a hook was written")
@@ -34,14 +38,29 @@ def move_the_ancestor(box):
 
 @case("what makes host-side git run code cannot be rewritten")
 def git_files_that_run_code(box):
-    names = ["config", "config.worktree", "commondir", "gitdir", "hooks/pre-commit", "modules/a/config",
-             "modules/a/hooks/post-checkout", "worktrees/w/commondir", "worktrees/w/gitdir", "worktrees/w/config.worktree"]
+    names = [
+        "config",
+        "config.worktree",
+        "commondir",
+        "gitdir",
+        "hooks/pre-commit",
+        "modules/a/config",
+        "modules/a/hooks/post-checkout",
+        "worktrees/w/commondir",
+        "worktrees/w/gitdir",
+        "worktrees/w/config.worktree",
+    ]
     for name in names:
         box.file(f".git/{name}", "before")
-    box.sh(f"cd .git; for f in {' '.join(names)}; do echo after >$f; rm -f $f; echo after >$f; ln -sf /tmp $f; "
-           "echo after >new; mv new $f; done")
-    changed = [name for name in names if not os.path.isfile(box.inside(f".git/{name}"))
-               or open(box.inside(f".git/{name}")).read() != "before"]
+    box.sh(
+        f"cd .git; for f in {' '.join(names)}; do echo after >$f; rm -f $f; echo after >$f; ln -sf /tmp $f; "
+        "echo after >new; mv new $f; done"
+    )
+    changed = [
+        name
+        for name in names
+        if not os.path.isfile(box.inside(f".git/{name}")) or open(box.inside(f".git/{name}")).read() != "before"
+    ]
     check(not changed, f"rewritten: {changed}")
 
 
@@ -53,8 +72,10 @@ def worktree_git_file(box):
         subprocess.run(git + words, check=True, env=box.env, capture_output=True)
     before = open(f"{tree}/.git").read()
     box.workspace = tree
-    box.sh("echo gitdir: /tmp/evil >.git; rm -f .git; mkdir .git; echo x >.git/config; mv .git y; "
-           f"echo evil >{repository}/.git/hooks/post-checkout; echo /tmp >{repository}/.git/worktrees/tree/commondir")
+    box.sh(
+        "echo gitdir: /tmp/evil >.git; rm -f .git; mkdir .git; echo x >.git/config; mv .git y; "
+        f"echo evil >{repository}/.git/hooks/post-checkout; echo /tmp >{repository}/.git/worktrees/tree/commondir"
+    )
     check(os.path.isfile(f"{tree}/.git") and open(f"{tree}/.git").read() == before, "the .git file changed")
     check(not os.path.exists(f"{repository}/.git/hooks/post-checkout"), "a hook was planted in the repository")
     check(open(f"{repository}/.git/worktrees/tree/commondir").read().strip() == "../..", "commondir changed")
@@ -90,8 +111,13 @@ def plant_protected_names(box):
 
 @case("protecting absent names leaves no placeholder behind")
 def no_placeholders(box):
-    policy = box.policy_file({"version": 1, "extends": ":workspace-write",
-                              "filesystem": {"protect": ["a/b/c", ".tool.json"], "deny": ["secret/key", "x.pem"]}})
+    policy = box.policy_file(
+        {
+            "version": 1,
+            "extends": ":workspace-write",
+            "filesystem": {"protect": ["a/b/c", ".tool.json"], "deny": ["secret/key", "x.pem"]},
+        }
+    )
     live = box.start("/bin/sh", "-c", "true >started; sleep 0.3", box.mark, policy=policy)
     box.wait_for("started")
     during = sorted(os.listdir(box.workspace))
@@ -198,10 +224,12 @@ def beside_the_workspace(box):
     target = box.file(f"{sibling}/file", "before")
     os.symlink(sibling, box.inside("link"))
     os.symlink(target, box.inside("file-link"))
-    result = box.sh(f"echo after >../sibling/file; echo after >link/file; echo after >file-link; ln {target} hard; "
-                    f"echo after >hard; true >link/new; mv {target} taken; rm -f {target}; "
-                    f"echo after >/proc/1/root{target}; echo after >/proc/self/root{target}; echo after >/proc/self/cwd/../sibling/file;"
-                    f" ln -s {sibling} again; true >again/new; mv link/../sibling/file taken; echo held: tried")
+    result = box.sh(
+        f"echo after >../sibling/file; echo after >link/file; echo after >file-link; ln {target} hard; "
+        f"echo after >hard; true >link/new; mv {target} taken; rm -f {target}; "
+        f"echo after >/proc/1/root{target}; echo after >/proc/self/root{target}; echo after >/proc/self/cwd/../sibling/file;"
+        f" ln -s {sibling} again; true >again/new; mv link/../sibling/file taken; echo held: tried"
+    )
     held(result)
     check(open(target).read() == "before" and os.listdir(sibling) == ["file"], f"changed: {os.listdir(sibling)}")
 
@@ -211,9 +239,16 @@ def denied_by_another_name(box):
     box.file("secret/key", "SENTINEL")
     os.symlink("secret/key", box.inside("alias"))
     os.link(box.inside("secret/key"), box.inside("hard-link-of-the-host"))
-    names = ["secret/key", "alias", "./secret/../secret/key", f"/proc/self/root{box.inside('secret/key')}",
-             "/proc/self/cwd/secret/key", f"/{box.inside('secret/key')}", f"/proc/1/root{box.inside('secret/key')}",
-             f"/proc/1/cwd{box.inside('secret/key')}"]
+    names = [
+        "secret/key",
+        "alias",
+        "./secret/../secret/key",
+        f"/proc/self/root{box.inside('secret/key')}",
+        "/proc/self/cwd/secret/key",
+        f"/{box.inside('secret/key')}",
+        f"/proc/1/root{box.inside('secret/key')}",
+        f"/proc/1/cwd{box.inside('secret/key')}",
+    ]
     script = f"for f in {' '.join(names)}; do cat $f; done; mv secret other; cat other/key; ls secret; tar cf - secret; echo held: tried"
     for deny in ("secret", "secret/key", "**/key"):
         result = held(box.sh(script, options=["--deny", deny]))
@@ -222,13 +257,20 @@ def denied_by_another_name(box):
 
 @case("a device node in the workspace opens nothing", only="root")
 def device_in_the_workspace(box):
-    numbers = {"disk": (stat.S_IFBLK, os.stat("/").st_dev), "memory": (stat.S_IFCHR, os.makedev(1, 1)),
-               "null": (stat.S_IFCHR, os.makedev(1, 3))}
+    numbers = {
+        "disk": (stat.S_IFBLK, os.stat("/").st_dev),
+        "memory": (stat.S_IFCHR, os.makedev(1, 1)),
+        "null": (stat.S_IFCHR, os.makedev(1, 3)),
+    }
     for name, (kind, device) in numbers.items():
         os.mknod(box.inside(name), kind | 0o666, device)
         os.chmod(box.inside(name), 0o666)
-    held(box.sh("for f in disk memory null; do head -c 16 $f >/dev/null && echo ESCAPED: read $f; echo x >$f && echo ESCAPED: wrote $f;"
-                "done; mknod a b 8 0 && echo ESCAPED: mknod; mknod a c 1 3 && echo ESCAPED: mknod; echo held: devices"))
+    held(
+        box.sh(
+            "for f in disk memory null; do head -c 16 $f >/dev/null && echo ESCAPED: read $f; echo x >$f && echo ESCAPED: wrote $f;"
+            "done; mknod a b 8 0 && echo ESCAPED: mknod; mknod a c 1 3 && echo ESCAPED: mknod; echo held: devices"
+        )
+    )
 
 
 @case("a fifo of the host outside the workspace is not there to write to")
@@ -266,24 +308,33 @@ def kernel_knobs(box):
 @case("pid 1's root and the old root lead nowhere")
 def old_root(box):
     sentinel = box.file(os.path.join(box.make("outside"), "sentinel"), "SENTINEL")
-    result = box.sh(f"cat /proc/1/root{sentinel} /proc/1/cwd/{sentinel} /proc/self/root{sentinel}; ls -d /oldroot /.old* /put_old; "
-                    f"cd /; cd ../../../..; cat .{sentinel}; echo held: tried", options=["--deny", box.make("outside")])
+    result = box.sh(
+        f"cat /proc/1/root{sentinel} /proc/1/cwd/{sentinel} /proc/self/root{sentinel}; ls -d /oldroot /.old* /put_old; "
+        f"cd /; cd ../../../..; cat .{sentinel}; echo held: tried",
+        options=["--deny", box.make("outside")],
+    )
     check("SENTINEL" not in held(result).out, result.brief())
 
 
 @case("chroot and fchdir do not leave the root")
 def chroot_and_out(box):
-    held(box.python("import os\n"
-                    "fd = os.open('/', os.O_RDONLY)\n"
-                    "try:\n os.chroot('/tmp'); os.fchdir(fd); print('ESCAPED: chroot')\n"
-                    "except OSError as e: print('held: chroot', e)"))
+    held(
+        box.python(
+            "import os\n"
+            "fd = os.open('/', os.O_RDONLY)\n"
+            "try:\n os.chroot('/tmp'); os.fchdir(fd); print('ESCAPED: chroot')\n"
+            "except OSError as e: print('held: chroot', e)"
+        )
+    )
 
 
 @case("a working directory through a descriptor of pinfold is refused or lies inside")
 def working_directory_by_descriptor(box):
     for number in range(3, 21):
         for target in (f"/proc/self/fd/{number}", f"/proc/1/fd/{number}", f"/proc/thread-self/fd/{number}"):
-            code, out, err, _ = box.pinfold("run", "-p", box.policy, "-w", box.workspace, "-C", target, "--", "/bin/pwd", "-P")
+            code, out, err, _ = box.pinfold(
+                "run", "-p", box.policy, "-w", box.workspace, "-C", target, "--", "/bin/pwd", "-P"
+            )
             check(code in (2, 125, 126), f"-C {target}: exit {code}, {out!r} {err!r}")
 
 
@@ -291,8 +342,19 @@ def working_directory_by_descriptor(box):
 def working_directory_by_link(box):
     for name, target in (("fd", "/proc/self/fd/8"), ("cwd", "/proc/self/cwd"), ("root", "/"), ("parent", "..")):
         os.symlink(target, box.inside(name))
-        code, out, err, _ = box.pinfold("run", "-p", box.policy, "-w", box.workspace, "-C", box.inside(name), "--",
-                                        "/bin/sh", "-c", "/bin/pwd -P; ls -ld /proc/self/cwd/.. && true >here")
+        code, out, err, _ = box.pinfold(
+            "run",
+            "-p",
+            box.policy,
+            "-w",
+            box.workspace,
+            "-C",
+            box.inside(name),
+            "--",
+            "/bin/sh",
+            "-c",
+            "/bin/pwd -P; ls -ld /proc/self/cwd/.. && true >here",
+        )
         wrote = [path for path in (os.path.join(box.dir, "here"), "/here") if os.path.exists(path)]
         check(not wrote, f"-C {name} -> {target}: exit {code}, wrote {wrote} {out!r} {err!r}")
 
@@ -300,20 +362,38 @@ def working_directory_by_link(box):
 @case("pinfold's own files cannot be replaced through /proc/1/exe")
 def replace_the_binary(box):
     import hashlib
+
     before = hashlib.sha256(open(box.suite.pinfold, "rb").read()).hexdigest()
-    held(box.sh(f"for i in $(seq 200); do (true >>/proc/1/exe) 2>/dev/null && echo ESCAPED: opened; done; cp /bin/true {box.suite.pinfold};"
-                "(exec 3</proc/1/exe; true >>/proc/self/fd/3) 2>/dev/null && echo ESCAPED: reopened; echo held: tried"))
+    held(
+        box.sh(
+            f"for i in $(seq 200); do (true >>/proc/1/exe) 2>/dev/null && echo ESCAPED: opened; done; cp /bin/true {box.suite.pinfold};"
+            "(exec 3</proc/1/exe; true >>/proc/self/fd/3) 2>/dev/null && echo ESCAPED: reopened; echo held: tried"
+        )
+    )
     check(hashlib.sha256(open(box.suite.pinfold, "rb").read()).hexdigest() == before, "the binary changed")
 
 
 @case("secrets of the home and of the host are not readable")
 def default_secrets(box):
-    for name in (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gh/hosts.yml", ".docker/config.json", ".npmrc",
-                 ".git-credentials", ".gnupg/private-keys-v1.d/k", ".kube/config", ".pgpass", ".bash_history"):
+    for name in (
+        ".ssh/id_ed25519",
+        ".aws/credentials",
+        ".netrc",
+        ".config/gh/hosts.yml",
+        ".docker/config.json",
+        ".npmrc",
+        ".git-credentials",
+        ".gnupg/private-keys-v1.d/k",
+        ".kube/config",
+        ".pgpass",
+        ".bash_history",
+    ):
         box.file(os.path.join(box.home, name), "SENTINEL")
-    script = f"grep -rs SENTINEL {box.home} && echo ESCAPED: home; head -c 1 /etc/shadow /etc/gshadow /etc/ssh/ssh_host_* 2>/dev/null" \
-             " | grep -q '[a-z$-]' && echo ESCAPED: shadow; ls -A /root 2>/dev/null | grep -q ssh && ls /root/.ssh/* 2>/dev/null && " \
-             "echo ESCAPED: root; echo held: secrets"
+    script = (
+        f"grep -rs SENTINEL {box.home} && echo ESCAPED: home; head -c 1 /etc/shadow /etc/gshadow /etc/ssh/ssh_host_* 2>/dev/null"
+        " | grep -q '[a-z$-]' && echo ESCAPED: shadow; ls -A /root 2>/dev/null | grep -q ssh && ls /root/.ssh/* 2>/dev/null && "
+        "echo ESCAPED: root; echo held: secrets"
+    )
     for policy in (":read-only", ":workspace-write"):
         held(box.sh(script, policy=policy))
 

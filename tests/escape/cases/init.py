@@ -17,7 +17,9 @@ def deadline_still_holds(box):
 
 @case("kill -9 -1 inside ends the command's own processes and nothing else")
 def kill_everything(box):
-    result = box.sh("sleep 100 & (trap '' TERM; sleep 100) & kill -9 -1; echo alive; exit 3", options=["--timeout", "20"])
+    result = box.sh(
+        "sleep 100 & (trap '' TERM; sleep 100) & kill -9 -1; echo alive; exit 3", options=["--timeout", "20"]
+    )
     check(result.status in ("exited", "signaled") and result.seconds < 5, result.brief())
 
 

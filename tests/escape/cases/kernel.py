@@ -19,15 +19,24 @@ def refused_calls(box):
 
 @case("the strict profile refuses them too")
 def refused_calls_strict(box):
-    box.attack("refused_calls", policy=box.policy_file(
-        {"version": 1, "extends": ":workspace-write", "seccomp": {"profile": ":strict"}}))
+    box.attack(
+        "refused_calls",
+        policy=box.policy_file({"version": 1, "extends": ":workspace-write", "seccomp": {"profile": ":strict"}}),
+    )
 
 
 @case("a set-id bit is refused under the strict profile and under nested namespaces")
 def set_id_under_other_profiles(box):
-    for change in ({"seccomp": {"profile": ":strict"}}, {"process": {"nested_namespaces": True}},
-                   {"seccomp": {"allow": ["chmod", "fchmod", "fchmodat", "openat", "mkdir"]}}):
-        held(box.run(box.program("setid"), policy=box.policy_file({"version": 1, "extends": ":workspace-write", **change})))
+    for change in (
+        {"seccomp": {"profile": ":strict"}},
+        {"process": {"nested_namespaces": True}},
+        {"seccomp": {"allow": ["chmod", "fchmod", "fchmodat", "openat", "mkdir"]}},
+    ):
+        held(
+            box.run(
+                box.program("setid"), policy=box.policy_file({"version": 1, "extends": ":workspace-write", **change})
+            )
+        )
 
 
 @case("no namespace can be made or joined, and threads still start")
@@ -50,8 +59,15 @@ def on_a_terminal(box, *options):
     master, slave = pty.openpty()
     try:
         tty.setraw(slave)
-        live = box.start(box.program("terminal"), options=list(options), json_out=False, outer=["--session"], stdin=slave,
-                         stdout=slave, stderr=subprocess.PIPE)
+        live = box.start(
+            box.program("terminal"),
+            options=list(options),
+            json_out=False,
+            outer=["--session"],
+            stdin=slave,
+            stdout=slave,
+            stderr=subprocess.PIPE,
+        )
         code, _out, err, _seconds = live.wait()
         waiting = struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, b"\0" * 4))[0]
         os.set_blocking(master, False)
@@ -82,8 +98,10 @@ def keyrings(box):
 
 @case("set-id programs of the host give nothing")
 def set_id_programs(box):
-    result = box.sh("grep -E '^(NoNewPrivs|CapEff|CapPrm|CapBnd|CapInh|CapAmb)' /proc/self/status; "
-                    "su -c id </dev/null; passwd -S root; mount --bind / /mnt && echo ESCAPED; echo held: tried")
+    result = box.sh(
+        "grep -E '^(NoNewPrivs|CapEff|CapPrm|CapBnd|CapInh|CapAmb)' /proc/self/status; "
+        "su -c id </dev/null; passwd -S root; mount --bind / /mnt && echo ESCAPED; echo held: tried"
+    )
     held(result)
     check("NoNewPrivs:\t1" in result.out and "uid=0" not in result.out, result.brief())
     sets = [line for line in result.out.splitlines() if line.startswith("Cap")]

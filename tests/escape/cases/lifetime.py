@@ -55,7 +55,9 @@ def helper_holds_streams(box):
 
 @case("signals that ask do not save a command that ignores them")
 def ignores_signals(box):
-    result = box.sh(f"trap '' TERM INT HUP QUIT; echo ready; {LONG}", options=["--timeout", "1", "--kill-after", "500ms"])
+    result = box.sh(
+        f"trap '' TERM INT HUP QUIT; echo ready; {LONG}", options=["--timeout", "1", "--kill-after", "500ms"]
+    )
     check(result.status == "timed_out" and 1.3 < result.seconds < 4, result.brief())
     check(result.out == "ready\n", "what was written before the deadline is lost")
 
@@ -147,6 +149,11 @@ def reader_goes_away(box):
 @case("a child that the caller had before is not taken for the command")
 def foreign_child(box):
     words = [box.suite.pinfold, "run", "-w", box.workspace, "--", "/bin/sh", "-c", "sleep 1; exit 3"]
-    done = subprocess.run(["/bin/sh", "-c", 'sleep 0.2 & exec "$@"', "sh", *words], env=box.env, stdin=subprocess.DEVNULL,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'sleep 0.2 & exec "$@"', "sh", *words],
+        env=box.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
     check(done.returncode == 3, f"exit {done.returncode} {done.stderr!r}")

@@ -35,20 +35,33 @@ memory_case("stack")
 @case("memory below the limit is given")
 def memory_below(box):
     result = box.run(box.program("memory_hog"), "anonymous", "32", options=MEMORY, outer=OUTER)
-    check(result.status == "exited" and "ESCAPED: anonymous" in result.out, f"32 of 64 MiB were not given: {result.brief()}")
+    check(
+        result.status == "exited" and "ESCAPED: anonymous" in result.out,
+        f"32 of 64 MiB were not given: {result.brief()}",
+    )
 
 
 @case("an address-space limit by name holds", needs=["python3"])
 def address_space(box):
-    result = box.run(box.program("memory_hog"), "anonymous", "600",
-                     options=["--memory", "64M", "--memory-strategy", "rlimit_as"], outer=OUTER)
+    result = box.run(
+        box.program("memory_hog"),
+        "anonymous",
+        "600",
+        options=["--memory", "64M", "--memory-strategy", "rlimit_as"],
+        outer=OUTER,
+    )
     check("ESCAPED" not in result.out and result.row("memory", "limits")["mechanism"] == "rlimit_as", result.brief())
 
 
 def count_case(kind):
     @case(f"not more {kind} than the limit live at once")
     def count(box):
-        result = box.run(box.program("fork_bomb"), {"processes": "count"}.get(kind, kind), "20", options=["--pids", "20", "--timeout", "20"])
+        result = box.run(
+            box.program("fork_bomb"),
+            {"processes": "count"}.get(kind, kind),
+            "20",
+            options=["--pids", "20", "--timeout", "20"],
+        )
         check(result.ran and "ESCAPED" not in result.out, result.brief())
         check("lived at once" in result.out or result.doc["limit_hit"], result.brief())
 
@@ -89,10 +102,16 @@ def cpu_time(box):
 
 @case("processor time of many short lives is counted too, or the row says it is not")
 def cpu_time_of_short_lives(box):
-    result = box.run(box.program("cpu_burner"), "short", options=["--cpu-time", "1s", "--timeout", "8", "--pids", "100"])
+    result = box.run(
+        box.program("cpu_burner"), "short", options=["--cpu-time", "1s", "--timeout", "8", "--pids", "100"]
+    )
     row = result.row("cpu_time", "limits")
-    check(result.status == "cpu_time_exceeded" or (row["strength"] == "supervised" and row["reason"]) or row["state"] == "degraded",
-          f"{result.brief()} {row}")
+    check(
+        result.status == "cpu_time_exceeded"
+        or (row["strength"] == "supervised" and row["reason"])
+        or row["state"] == "degraded",
+        f"{result.brief()} {row}",
+    )
 
 
 @case("a file cannot grow beyond the limit")
@@ -106,17 +125,23 @@ def file_size(box):
 
 @case("open files are bounded")
 def open_files(box):
-    result = box.python("import os\nn = 0\ntry:\n while n < 5000: os.dup(0); n += 1\nexcept OSError: pass\n"
-                        "import resource\ntry: resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000)); print('ESCAPED')\n"
-                        "except (ValueError, OSError): pass\nprint('held:' if n < 64 else 'ESCAPED', n)", options=["--open-files", "64"])
+    result = box.python(
+        "import os\nn = 0\ntry:\n while n < 5000: os.dup(0); n += 1\nexcept OSError: pass\n"
+        "import resource\ntry: resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000)); print('ESCAPED')\n"
+        "except (ValueError, OSError): pass\nprint('held:' if n < 64 else 'ESCAPED', n)",
+        options=["--open-files", "64"],
+    )
     held(result)
 
 
 def disk_case(where):
     @case(f"{where} cannot be filled beyond its size")
     def fill(box):
-        result = box.sh(f"dd if=/dev/zero of={where}/fill bs=1M count=200 2>&1; stat -c %s {where}/fill",
-                        options=["--tmp-size", "16M", "--timeout", "20", "--memory", "1G"], outer=OUTER)
+        result = box.sh(
+            f"dd if=/dev/zero of={where}/fill bs=1M count=200 2>&1; stat -c %s {where}/fill",
+            options=["--tmp-size", "16M", "--timeout", "20", "--memory", "1G"],
+            outer=OUTER,
+        )
         check(result.ran and int(result.out.split()[-1]) <= 16 << 20, result.brief())
 
 
@@ -126,8 +151,10 @@ disk_case("/dev/shm")
 
 @case("empty files in /tmp are bounded too: each costs kernel memory")
 def many_files(box):
-    result = box.python("import os\ns = os.statvfs('/tmp')\nprint('files', s.f_files, 'blocks', s.f_blocks * s.f_frsize)",
-                        options=["--tmp-size", "16M"])
+    result = box.python(
+        "import os\ns = os.statvfs('/tmp')\nprint('files', s.f_files, 'blocks', s.f_blocks * s.f_frsize)",
+        options=["--tmp-size", "16M"],
+    )
     files, size = int(result.out.split()[1]), int(result.out.split()[3])
     check(size <= 16 << 20, result.brief())
     check(files * 1024 <= 256 << 20, f"{files} files may be made in 16 MiB: about {files >> 10} MiB of kernel memory")
@@ -135,9 +162,11 @@ def many_files(box):
 
 @case("a directory of pinfold's own on / takes nothing either")
 def scratch_only(box):
-    result = box.sh("for d in / /dev /dev/pts /run /var /home /mnt /proc /sys $HOME; do dd if=/dev/zero of=$d/fill bs=1M count=64 2>/dev/null;"
-                    "s=$(stat -c %s $d/fill 2>/dev/null || echo 0); [ $s -le 17000000 ] || echo ESCAPED: $d $s; done; echo held: tried",
-                    options=["--tmp-size", "16M"])
+    result = box.sh(
+        "for d in / /dev /dev/pts /run /var /home /mnt /proc /sys $HOME; do dd if=/dev/zero of=$d/fill bs=1M count=64 2>/dev/null;"
+        "s=$(stat -c %s $d/fill 2>/dev/null || echo 0); [ $s -le 17000000 ] || echo ESCAPED: $d $s; done; echo held: tried",
+        options=["--tmp-size", "16M"],
+    )
     held(result)
 
 
@@ -147,13 +176,18 @@ def output_flood(box):
     check(result.doc["exit_code"] == 3, result.brief())
     for name in ("stdout", "stderr"):
         stream = result.doc[name]
-        check(stream["kept"] <= 64 << 10 and stream["truncated"] and stream["bytes"] > 1 << 20, f"{name}: { {k: v for k, v in stream.items() if k != 'data'} }")
+        check(
+            stream["kept"] <= 64 << 10 and stream["truncated"] and stream["bytes"] > 1 << 20,
+            f"{name}: { {k: v for k, v in stream.items() if k != 'data'} }",
+        )
         check(stream["kept"] + stream["omitted_bytes"] == stream["bytes"], f"{name}: the figures do not add up")
 
 
 @case("a flood does not grow pinfold's own memory")
 def output_flood_memory(box):
-    live = box.start("/bin/sh", "-c", "yes & yes >&2 & sleep 2", box.mark, options=["--max-output", "64K", "--timeout", "10"])
+    live = box.start(
+        "/bin/sh", "-c", "yes & yes >&2 & sleep 2", box.mark, options=["--max-output", "64K", "--timeout", "10"]
+    )
     peak = 0
     while live.process.poll() is None and peak is not None:
         text = host.read(f"/proc/{live.process.pid}/status").decode()

@@ -17,8 +17,17 @@ grep -a SENTINEL /proc/1/maps /proc/1/auxv; echo "held: looked"
 
 @case("the caller's environment is not seen inside, anywhere")
 def environment(box):
-    env = {**box.env, "SECRET_TOKEN": "SENTINEL", "SSH_AUTH_SOCK": "/SENTINEL", "LD_PRELOAD": "", "BASH_ENV": "/SENTINEL",
-           "ENV": "/SENTINEL", "PYTHONPATH": "/SENTINEL", "GIT_DIR": "/SENTINEL", "AWS_SECRET_ACCESS_KEY": "SENTINEL"}
+    env = {
+        **box.env,
+        "SECRET_TOKEN": "SENTINEL",
+        "SSH_AUTH_SOCK": "/SENTINEL",
+        "LD_PRELOAD": "",
+        "BASH_ENV": "/SENTINEL",
+        "ENV": "/SENTINEL",
+        "PYTHONPATH": "/SENTINEL",
+        "GIT_DIR": "/SENTINEL",
+        "AWS_SECRET_ACCESS_KEY": "SENTINEL",
+    }
     result = held(box.sh(LOOK, env=env))
     seen = [line for line in result.out.splitlines() if "SENTINEL" in line and "grep" not in line]
     check(not seen, f"seen: {seen}")
@@ -27,9 +36,17 @@ def environment(box):
 
 @case("a secret given by the policy is on no command line inside or outside")
 def policy_secret(box):
-    policy = box.policy_file({"version": 1, "extends": ":workspace-write", "process": {"env": {"set": {"API_KEY": "SENTINEL"}}}})
-    live = box.start("/bin/sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c SENTIN[E]L; [ $API_KEY ] && echo there; "
-                     "true >ready; sleep 0.5", box.mark, policy=policy)
+    policy = box.policy_file(
+        {"version": 1, "extends": ":workspace-write", "process": {"env": {"set": {"API_KEY": "SENTINEL"}}}}
+    )
+    live = box.start(
+        "/bin/sh",
+        "-c",
+        "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c SENTIN[E]L; [ $API_KEY ] && echo there; "
+        "true >ready; sleep 0.5",
+        box.mark,
+        policy=policy,
+    )
     box.wait_for("ready")
     lines = [command for _pid, command in host.marked(box.mark) if "SENTINEL" in command]
     result = live.result()
@@ -60,9 +77,12 @@ CLOSE_RANGE = "436"
 def inherited_descriptors(box):
     sentinel = box.file(os.path.join(box.dir, "sentinel"), "SENTINEL")
     give = ["--give", "2048", sentinel, "--give", "3", sentinel, "--give", "77", sentinel]
-    variants = {"plain": give, "with a lowered limit": [*give, "--files", "100"],
-                "close_range refused": [*give, "--refuse", CLOSE_RANGE, str(errno.EPERM)],
-                "close_range unknown": [*give, "--refuse", CLOSE_RANGE, str(errno.ENOSYS)]}
+    variants = {
+        "plain": give,
+        "with a lowered limit": [*give, "--files", "100"],
+        "close_range refused": [*give, "--refuse", CLOSE_RANGE, str(errno.EPERM)],
+        "close_range unknown": [*give, "--refuse", CLOSE_RANGE, str(errno.ENOSYS)],
+    }
     for name, outer in variants.items():
         result = box.python(GIVEN, outer=outer)
         check("ESCAPED" not in result.out, f"{name}: {result.brief()}")
@@ -73,8 +93,14 @@ def inherited_descriptors(box):
 def supplementary_groups(box):
     secret = box.file("disk-only", "SENTINEL", 0o640)
     os.chown(secret, 0, 6)
-    live = subprocess.run(["setpriv", "--groups=0,6", *box.words(["/bin/sh", "-c", f"id -G; cat {secret}", box.mark])],
-                          env=box.env, cwd=box.workspace, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    live = subprocess.run(
+        ["setpriv", "--groups=0,6", *box.words(["/bin/sh", "-c", f"id -G; cat {secret}", box.mark])],
+        env=box.env,
+        cwd=box.workspace,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
     text = live.stdout.decode()
     check('"exit_code"' in text and '"schema"' in text, f"{live.returncode}: {text} {live.stderr}")
     groups = re.search(r'"data": ?"([0-9 ]*)', text)
@@ -84,7 +110,10 @@ def supplementary_groups(box):
 @case("a crash leaves no core and starts no handler of the host")
 def core_dumps(box):
     result = box.sh("grep 'core file' /proc/self/limits; (kill -SEGV $$) & wait; sh -c 'kill -SEGV $$'; kill -ABRT $$")
-    check(result.status == "signaled" and result.doc["signal"] == "SIGABRT" and not result.doc["core_dumped"], result.brief())
+    check(
+        result.status == "signaled" and result.doc["signal"] == "SIGABRT" and not result.doc["core_dumped"],
+        result.brief(),
+    )
     check(os.listdir(box.workspace) == [], f"left: {os.listdir(box.workspace)}")
     soft, hard = result.out.splitlines()[0].split()[4:6]
     check((soft, hard) == ("1", "1"), f"the limit is {soft} {hard}: only 1 stops a handler behind a pipe")
@@ -92,15 +121,21 @@ def core_dumps(box):
 
 @case("processes of the host are neither seen nor signalled")
 def host_processes(box):
-    script = (f"kill -0 {os.getpid()} 2>/dev/null && [ -d /proc/{os.getpid()} ] && grep -q python /proc/{os.getpid()}/comm && echo ESCAPED;"
-              "n=0; for d in /proc/[0-9]*; do n=$((n+1)); done; [ $n -le 4 ] || echo ESCAPED: $n processes; echo held: looked")
+    script = (
+        f"kill -0 {os.getpid()} 2>/dev/null && [ -d /proc/{os.getpid()} ] && grep -q python /proc/{os.getpid()}/comm && echo ESCAPED;"
+        "n=0; for d in /proc/[0-9]*; do n=$((n+1)); done; [ $n -le 4 ] || echo ESCAPED: $n processes; echo held: looked"
+    )
     held(box.sh(script))
 
 
 @case("an error does not tell the environment's values")
 def errors_tell_nothing(box):
     env = {**box.env, "SECRET_TOKEN": "SENTINEL"}
-    for words in (["run", "--json", "--", "/nonexistent"], ["run", "--json", "-p", "/nonexistent", "--", "true"],
-                  ["run", "--json", "-w", "/nonexistent", "--", "true"], ["run", "--json", "--memory", "x", "--", "true"]):
+    for words in (
+        ["run", "--json", "--", "/nonexistent"],
+        ["run", "--json", "-p", "/nonexistent", "--", "true"],
+        ["run", "--json", "-w", "/nonexistent", "--", "true"],
+        ["run", "--json", "--memory", "x", "--", "true"],
+    ):
         code, out, err, _ = box.pinfold(*words, env=env)
         check(b"SENTINEL" not in out + err and code != 0, f"{words}: {out!r} {err!r}")

@@ -135,8 +135,10 @@ def passed_descriptor(box):
         os.chmod(path, 0o777)
         thread = threading.Thread(target=serve, args=(server,), daemon=True)
         thread.start()
-        box.python("import socket, os\ns = socket.socket(socket.AF_UNIX)\ns.connect('s')\n"
-                   "socket.send_fds(s, [b'x'], [os.open('/etc', os.O_RDONLY)])")
+        box.python(
+            "import socket, os\ns = socket.socket(socket.AF_UNIX)\ns.connect('s')\n"
+            "socket.send_fds(s, [b'x'], [os.open('/etc', os.O_RDONLY)])"
+        )
         thread.join(5)
     for fd in got:  # a read-only root stays so through a descriptor that left it
         try:

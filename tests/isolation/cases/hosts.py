@@ -28,16 +28,32 @@ def restrictive_flags(box):
 def workspace_on_tmpfs(box):
     where = box.make("mounted")
     setup = f"mount -t tmpfs -o nosuid,nodev t {where}; mkdir {where}/w; cd {where}/w"
-    words = [box.suite.pinfold, "run", "--json", "-p", box.policy, "-w", f"{where}/w", "--", "/bin/sh", "-c", "echo x >f; cat f"]
+    words = [
+        box.suite.pinfold,
+        "run",
+        "--json",
+        "-p",
+        box.policy,
+        "-w",
+        f"{where}/w",
+        "--",
+        "/bin/sh",
+        "-c",
+        "echo x >f; cat f",
+    ]
     result = Result(*in_private_mounts(box, setup, words))
     check(result.out == "x\n", result.brief())
 
 
 @case("a shared root does not receive the sandbox's mounts", only="root")
 def shared_propagation(box):
-    script = ("mount --make-rshared /; before=$(cut -d' ' -f4- /proc/self/mountinfo | sort); \"$@\" >/dev/null; "
-              "after=$(cut -d' ' -f4- /proc/self/mountinfo | sort); [ \"$before\" = \"$after\" ] && echo same")
-    live = box.begin(["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", *box.words(["/bin/true"])])
+    script = (
+        "mount --make-rshared /; before=$(cut -d' ' -f4- /proc/self/mountinfo | sort); \"$@\" >/dev/null; "
+        'after=$(cut -d\' \' -f4- /proc/self/mountinfo | sort); [ "$before" = "$after" ] && echo same'
+    )
+    live = box.begin(
+        ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", *box.words(["/bin/true"])]
+    )
     _code, out, err, _ = live.wait()
     check(out.strip() == b"same", f"{out!r} {err!r}")
 
@@ -45,21 +61,39 @@ def shared_propagation(box):
 @case("a /tmp that is a link works", only="root")
 def linked_tmp(box):
     where = box.make("elsewhere")
-    setup = (f"mkdir -m 1777 {where}/tmp; mount -t tmpfs -o mode=755 t /mnt; mkdir /mnt/root; mount --rbind / /mnt/root; "
-             f"mkdir {where}/w; ln -s {where} /mnt/alias")
-    words = [box.suite.pinfold, "run", "--json", "-p", box.policy, "-w", "/mnt/alias/w", "--", "/bin/sh", "-c",
-             "true >/tmp/x && echo x >f && cat f"]
+    setup = (
+        f"mkdir -m 1777 {where}/tmp; mount -t tmpfs -o mode=755 t /mnt; mkdir /mnt/root; mount --rbind / /mnt/root; "
+        f"mkdir {where}/w; ln -s {where} /mnt/alias"
+    )
+    words = [
+        box.suite.pinfold,
+        "run",
+        "--json",
+        "-p",
+        box.policy,
+        "-w",
+        "/mnt/alias/w",
+        "--",
+        "/bin/sh",
+        "-c",
+        "true >/tmp/x && echo x >f && cat f",
+    ]
     result = Result(*in_private_mounts(box, setup, words))
     check(result.out == "x\n", result.brief())
 
 
 @case("/etc/resolv.conf as a link into /run, dangling or not, never stops a start", only="root")
 def linked_resolv_conf(box):
-    for target, network, expected in (("/run/pinfold-x/stub.conf", "host", "nameserver 192.0.2.1\n"), ("/run/nowhere/at-all", "none", ""),
-                                      ("/run/nowhere/at-all", "host", "")):
-        setup = ("mount -t tmpfs t /mnt; mkdir /mnt/etc; cp -a /etc/. /mnt/etc/; rm -f /mnt/etc/resolv.conf; "
-                 f"ln -s {target} /mnt/etc/resolv.conf; mount --bind /mnt/etc /etc; mount -t tmpfs t2 /run; mkdir /run/pinfold-x; "
-                 "echo nameserver 192.0.2.1 >/run/pinfold-x/stub.conf")
+    for target, network, expected in (
+        ("/run/pinfold-x/stub.conf", "host", "nameserver 192.0.2.1\n"),
+        ("/run/nowhere/at-all", "none", ""),
+        ("/run/nowhere/at-all", "host", ""),
+    ):
+        setup = (
+            "mount -t tmpfs t /mnt; mkdir /mnt/etc; cp -a /etc/. /mnt/etc/; rm -f /mnt/etc/resolv.conf; "
+            f"ln -s {target} /mnt/etc/resolv.conf; mount --bind /mnt/etc /etc; mount -t tmpfs t2 /run; mkdir /run/pinfold-x; "
+            "echo nameserver 192.0.2.1 >/run/pinfold-x/stub.conf"
+        )
         words = box.words(["/bin/sh", "-c", "cat /etc/resolv.conf; exit 0"], ["--net", network])
         result = Result(*in_private_mounts(box, setup, words))
         check(result.code == 0 and result.out == expected, f"{target} with --net {network}: {result.brief()}")
@@ -67,8 +101,20 @@ def linked_resolv_conf(box):
 
 @case("inside bubblewrap it works, or says at once why not", needs=["bwrap"])
 def inside_bubblewrap(box):
-    live = box.begin(["bwrap", "--dev-bind", "/", "/", "--unshare-all", "--proc", "/proc", "--die-with-parent", "--",
-                      *box.words(["/bin/sh", "-c", "echo ran"], ["--timeout", "10"])])
+    live = box.begin(
+        [
+            "bwrap",
+            "--dev-bind",
+            "/",
+            "/",
+            "--unshare-all",
+            "--proc",
+            "/proc",
+            "--die-with-parent",
+            "--",
+            *box.words(["/bin/sh", "-c", "echo ran"], ["--timeout", "10"]),
+        ]
+    )
     code, out, err, seconds = live.wait()
     if b"bwrap:" in err:
         raise Skip(f"bubblewrap itself does not run here: {err.decode().strip()[:100]}")
@@ -79,7 +125,9 @@ def inside_bubblewrap(box):
 
 @case("inside pinfold it is refused at once and clearly")
 def inside_pinfold(box):
-    result = box.run(*box.words(["/bin/echo", "ran"], policy=":read-only"), options=["--read", os.path.dirname(box.suite.pinfold)])
+    result = box.run(
+        *box.words(["/bin/echo", "ran"], policy=":read-only"), options=["--read", os.path.dirname(box.suite.pinfold)]
+    )
     check(result.seconds < 10, f"{result.seconds:.0f} s")
     inner = Result(result.code, result.out.encode(), result.err.encode(), result.seconds)
     check(inner.code == 125 and inner.doc["code"] in ("backend_unavailable", "unenforceable"), inner.brief())
@@ -98,9 +146,11 @@ def inside_pinfold_nested(box):
 @case("without namespaces nothing runs unconfined")
 def no_namespaces(box):
     eperm, eacces = "1", "13"
-    for refusals in (["--refuse", "56", eperm, "--refuse", "435", eperm, "--refuse", "272", eperm],
-                     ["--refuse", "435", "38", "--refuse", "272", eacces, "--refuse", "56", eacces],
-                     ["--refuse", "165", eacces, "--refuse", "428", eperm, "--refuse", "429", eperm, "--refuse", "442", eperm]):
+    for refusals in (
+        ["--refuse", "56", eperm, "--refuse", "435", eperm, "--refuse", "272", eperm],
+        ["--refuse", "435", "38", "--refuse", "272", eacces, "--refuse", "56", eacces],
+        ["--refuse", "165", eacces, "--refuse", "428", eperm, "--refuse", "429", eperm, "--refuse", "442", eperm],
+    ):
         live = box.begin(box.words(["/usr/bin/touch", box.inside("RAN")]), outer=refusals)
         code, out, err, _ = live.wait()
         check(code == 125 and not os.path.exists(box.inside("RAN")), f"{refusals}: exit {code} {out!r} {err!r}")
@@ -116,8 +166,21 @@ def backend_none(box):
 
 @case("user.max_user_namespaces is named where it is what forbids it", only="user")
 def forbidden_by_sysctl(box):
-    result = subprocess.run(["unshare", "-Ur", "/bin/sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh",
-                             *box.words(["/bin/true"])], env=box.env, cwd=box.workspace, capture_output=True, check=False)
+    result = subprocess.run(
+        [
+            "unshare",
+            "-Ur",
+            "/bin/sh",
+            "-c",
+            'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"',
+            "sh",
+            *box.words(["/bin/true"]),
+        ],
+        env=box.env,
+        cwd=box.workspace,
+        capture_output=True,
+        check=False,
+    )
     if b"cannot create" in result.stderr or b"unshare:" in result.stderr:
         raise Skip(f"the sysctl cannot be lowered here: {result.stderr.decode().strip()[:100]}")
     text = (result.stdout + result.stderr).decode()
@@ -137,8 +200,18 @@ def reduced_root(box):
 @case("a masked outer /proc is met by a reduced view or one clear error", only="root")
 def masked_outer_proc(box):
     script = 'mount -t proc proc /proc; mount --bind /dev/null /proc/version; exec "$@"'
-    live = box.begin(["unshare", "-Umpf", "--map-root-user", "/bin/sh", "-c", script, "sh",
-                      *box.words(["/bin/sh", "-c", "ls -d /proc/[0-9]* | wc -l"], policy=":read-only")])
+    live = box.begin(
+        [
+            "unshare",
+            "-Umpf",
+            "--map-root-user",
+            "/bin/sh",
+            "-c",
+            script,
+            "sh",
+            *box.words(["/bin/sh", "-c", "ls -d /proc/[0-9]* | wc -l"], policy=":read-only"),
+        ]
+    )
     result = Result(*live.wait())
     check((result.code == 0 and int(result.out) <= 5) or (result.code == 125 and result.doc["message"]), result.brief())
 

@@ -56,13 +56,21 @@ def workspace_ownership(box):
     for uid, gid in owners:
         if os.geteuid() == 0:
             os.chown(box.workspace, uid, gid)
-        result = box.sh("echo x >file; mkdir -p dir/sub; ln -sf file link; stat -c '%U %u' . file; echo y >>file; chmod 640 file; mv dir dir2")
+        result = box.sh(
+            "echo x >file; mkdir -p dir/sub; ln -sf file link; stat -c '%U %u' . file; echo y >>file; chmod 640 file; mv dir dir2"
+        )
         check(result.code == 0, result.brief())
         for name in ("file", "dir2", "dir2/sub", "link"):
             found = os.lstat(box.inside(name))
-            check((found.st_uid, found.st_gid) == (uid, gid), f"{name} belongs to {found.st_uid}:{found.st_gid}, not {uid}:{gid}")
+            check(
+                (found.st_uid, found.st_gid) == (uid, gid),
+                f"{name} belongs to {found.st_uid}:{found.st_gid}, not {uid}:{gid}",
+            )
         check(stat.S_IMODE(os.stat(box.inside("file")).st_mode) == 0o640, "the mode is not what chmod said")
-        check(result.out.split()[0] == result.out.split()[2], f"inside, the workspace and its files have two owners: {result.out}")
+        check(
+            result.out.split()[0] == result.out.split()[2],
+            f"inside, the workspace and its files have two owners: {result.out}",
+        )
         subprocess.run(["rm", "-rf", *(box.inside(name) for name in ("file", "dir2", "link"))], check=True)
 
 
@@ -72,7 +80,10 @@ def workspace_is_writable(box):
     box.file("private/old", "before", 0o600)
     os.chmod(box.inside("private"), 0o700)
     result = box.sh("cat old; echo after >old; echo after >private/old; rm private/old; rmdir private")
-    check(result.code == 0 and open(box.inside("old")).read() == "after\n" and not os.path.exists(box.inside("private")), result.brief())
+    check(
+        result.code == 0 and open(box.inside("old")).read() == "after\n" and not os.path.exists(box.inside("private")),
+        result.brief(),
+    )
 
 
 @case("a workspace below a private directory of root works", only="root")

@@ -79,11 +79,13 @@ def devices(box):
 
 @case("semaphores, pools and shared memory of Python work")
 def multiprocessing(box):
-    script = ("import multiprocessing as m\nfrom multiprocessing import shared_memory as s\n"
-              "def f(x): return x * x\n"
-              "if __name__ == '__main__':\n"
-              " with m.Pool(3) as p: print(sum(p.map(f, range(10))))\n"
-              " b = s.SharedMemory(create=True, size=4096); b.buf[0] = 7; print(b.buf[0]); b.close(); b.unlink()\n")
+    script = (
+        "import multiprocessing as m\nfrom multiprocessing import shared_memory as s\n"
+        "def f(x): return x * x\n"
+        "if __name__ == '__main__':\n"
+        " with m.Pool(3) as p: print(sum(p.map(f, range(10))))\n"
+        " b = s.SharedMemory(create=True, size=4096); b.buf[0] = 7; print(b.buf[0]); b.close(); b.unlink()\n"
+    )
     box.file("pool.py", script)
     result = box.run(PYTHON, "pool.py")
     check(result.out.split() == ["285", "7"], result.brief())
@@ -91,12 +93,22 @@ def multiprocessing(box):
 
 @case("HOME, USER, PWD, TMPDIR, PATH and PINFOLD are set and usable")
 def environment(box):
-    script = ('echo "$HOME|$USER|$PWD|$TMPDIR|$PATH|$PINFOLD"; true >"$HOME/x" && true >"$TMPDIR/y" && mktemp >/dev/null && '
-              'command -v ls >/dev/null && echo ok; [ "$(pwd -P)" = "$PWD" ] && echo same')
-    for env in (box.env, {}, {"HOME": "", "PATH": ""}, {**box.env, "TMPDIR": "/nonexistent", "PWD": "/nonexistent", "USER": "x=y"}):
+    script = (
+        'echo "$HOME|$USER|$PWD|$TMPDIR|$PATH|$PINFOLD"; true >"$HOME/x" && true >"$TMPDIR/y" && mktemp >/dev/null && '
+        'command -v ls >/dev/null && echo ok; [ "$(pwd -P)" = "$PWD" ] && echo same'
+    )
+    for env in (
+        box.env,
+        {},
+        {"HOME": "", "PATH": ""},
+        {**box.env, "TMPDIR": "/nonexistent", "PWD": "/nonexistent", "USER": "x=y"},
+    ):
         result = box.sh(script, env=env)
         first = result.out.split("\n")[0].split("|")
-        check(len(first) == 6 and all(first) and first[3] == "/tmp" and first[5] == "1" and first[2] == box.workspace, result.brief())
+        check(
+            len(first) == 6 and all(first) and first[3] == "/tmp" and first[5] == "1" and first[2] == box.workspace,
+            result.brief(),
+        )
         check(result.out.split("\n")[1:3] == ["ok", "same"], f"{env}: {result.brief()}")
 
 
@@ -111,7 +123,10 @@ def passed_environment(box):
 
 @case("/tmp is private, empty, sticky and of the size asked for")
 def private_tmp(box):
-    result = box.sh("ls -A /tmp | grep -v workspace; stat -c '%a %U' /tmp; df -k --output=size /tmp | tail -1", options=["--tmp-size", "8M"])
+    result = box.sh(
+        "ls -A /tmp | grep -v workspace; stat -c '%a %U' /tmp; df -k --output=size /tmp | tail -1",
+        options=["--tmp-size", "8M"],
+    )
     check("1777" in result.out and int(result.out.split()[-1]) <= 8 << 10, result.brief())
 
 
@@ -119,7 +134,9 @@ def private_tmp(box):
 def umask(box):
     seen = set()
     for mask in ("0", "022", "077", "777"):
-        result = box.sh("umask; stat -c %a /tmp /dev/shm; true >file; stat -c %a file; rm -f file", outer=["--umask", mask])
+        result = box.sh(
+            "umask; stat -c %a /tmp /dev/shm; true >file; stat -c %a file; rm -f file", outer=["--umask", mask]
+        )
         seen.add(result.out)
         check(result.out.split()[1:3] == ["1777", "1777"], f"umask {mask}: {result.brief()}")
     check(len(seen) <= 4, f"{seen}")
@@ -147,6 +164,7 @@ def no_stdin(box):
 @case("a stdin that is given arrives byte for byte")
 def given_stdin(box):
     import hashlib
+
     data = os.urandom(1 << 20) + b"\0\xff"
     path = os.path.join(box.dir, "data")
     with open(path, "wb") as file:

@@ -25,14 +25,25 @@ def not_executable(box):
     box.file("no-interpreter", "#!/nonexistent/interpreter\n", 0o755)
     box.file("text", "echo x\n", 0o755)
     box.file("plain", "echo x\n", 0o644)
-    expected = {"/nonexistent": 127, "nonexistent-name": 127, "/etc/passwd": 126, "./plain": 126, "/etc": 126, "./crlf": (126, 127),
-                "./no-interpreter": (126, 127), "./text": (126, 0)}
+    expected = {
+        "/nonexistent": 127,
+        "nonexistent-name": 127,
+        "/etc/passwd": 126,
+        "./plain": 126,
+        "/etc": 126,
+        "./crlf": (126, 127),
+        "./no-interpreter": (126, 127),
+        "./text": (126, 0),
+    }
     for name, codes in expected.items():
         result = box.run(name)
         check(result.code in (codes if isinstance(codes, tuple) else (codes,)), f"{name}: {result.brief()}")
         if result.code:
-            check(result.status == "setup_failed" and result.doc["error"]["code"] in ("not_found", "permission_denied", "io", "unsupported"),
-                  f"{name}: {result.brief()}")
+            check(
+                result.status == "setup_failed"
+                and result.doc["error"]["code"] in ("not_found", "permission_denied", "io", "unsupported"),
+                f"{name}: {result.brief()}",
+            )
     check("interpreter" in str(box.run("./no-interpreter").doc["error"]["message"]), "the interpreter is not named")
 
 
@@ -68,16 +79,20 @@ def reaping(box):
 
 @case("threads start, by Python and by node")
 def threads(box):
-    result = box.python("import threading as t\nr = []\nx = [t.Thread(target=r.append, args=(i,)) for i in range(20)]\n"
-                        "[i.start() for i in x]; [i.join() for i in x]; print(len(r))")
+    result = box.python(
+        "import threading as t\nr = []\nx = [t.Thread(target=r.append, args=(i,)) for i in range(20)]\n"
+        "[i.start() for i in x]; [i.join() for i in x]; print(len(r))"
+    )
     check(result.out == "20\n", result.brief())
 
 
 @case("node runs, with workers and with a child of its own", needs=["node"])
 def node(box):
-    script = ("const {Worker,isMainThread,parentPort}=require('worker_threads');"
-              "if(isMainThread){new Worker(__filename).on('message',m=>{console.log(m,"
-              "require('child_process').execSync('echo child').toString().trim())})}else parentPort.postMessage('worker')")
+    script = (
+        "const {Worker,isMainThread,parentPort}=require('worker_threads');"
+        "if(isMainThread){new Worker(__filename).on('message',m=>{console.log(m,"
+        "require('child_process').execSync('echo child').toString().trim())})}else parentPort.postMessage('worker')"
+    )
     box.file("w.js", script)
     result = box.run("node", "w.js", options=["--memory", "1G", "--timeout", "30"])
     check(result.out == "worker child\n", result.brief())
@@ -85,7 +100,9 @@ def node(box):
 
 @case("reserved but untouched memory is not counted")
 def reservations(box):
-    result = box.run(PYTHON, "-c", "import mmap; mmap.mmap(-1, 8 << 30, prot=0); print(1)", options=["--memory", "256M"])
+    result = box.run(
+        PYTHON, "-c", "import mmap; mmap.mmap(-1, 8 << 30, prot=0); print(1)", options=["--memory", "256M"]
+    )
     check(result.out == "1\n", result.brief())
 
 
@@ -97,6 +114,7 @@ def main_command(box):
 
 @case("the environment of a shell's job control is there with a private terminal")
 def private_terminal(box):
-    code, out, err, _ = box.pinfold("run", "-p", box.policy, "-w", box.workspace, "--tty", "--", "/bin/sh", "-c",
-                                    "tty; echo x >/dev/tty; exit 4")
+    code, out, err, _ = box.pinfold(
+        "run", "-p", box.policy, "-w", box.workspace, "--tty", "--", "/bin/sh", "-c", "tty; echo x >/dev/tty; exit 4"
+    )
     check(code == 4 and out.replace(b"\r", b"").split() == [b"/dev/pts/0", b"x"], f"exit {code} {out!r} {err!r}")

@@ -20,7 +20,7 @@ FEATURES = {
     "capabilities": "grep -E '^Cap' /proc/self/status | grep -qv '0000000000000000' && echo ESCAPED",
     "seccomp": "unshare -U true 2>/dev/null && echo ESCAPED; grep -q 'Seccomp:.2' /proc/self/status || echo ESCAPED",
     "proc_masks": "(true >>/proc/sysrq-trigger) 2>/dev/null && echo ESCAPED; (true >>/proc/sys/kernel/core_pattern) 2>/dev/null && echo ESCAPED; "
-                  "[ \"$(head -c 1 /proc/kcore 2>/dev/null | wc -c)\" = 1 ] && echo ESCAPED",
+    '[ "$(head -c 1 /proc/kcore 2>/dev/null | wc -c)" = 1 ] && echo ESCAPED',
     "devices": "mknod n c 1 3 2>/dev/null && echo ESCAPED; [ -e /dev/mem ] && echo ESCAPED; [ -e /dev/kmsg ] && echo ESCAPED; true",
     "setuid_files": "cp /bin/true t; chmod 4755 t; [ -u t ] && echo ESCAPED; rm -f t",
     "host_sockets": "find /run /var/run -type s 2>/dev/null | grep -q . && echo ESCAPED",
@@ -51,13 +51,28 @@ def features(box):
 LIMITS = {
     "wall_time": (["--timeout", "1"], "sleep 20", "timed_out"),
     "cpu_time": (["--cpu-time", "1", "--timeout", "20"], "while :; do :; done", "cpu_time_exceeded"),
-    "file_size": (["--file-size", "4K"], "head -c 9000 /dev/zero >f; [ $(stat -c %s f) -gt 4096 ] && echo ESCAPED", None),
+    "file_size": (
+        ["--file-size", "4K"],
+        "head -c 9000 /dev/zero >f; [ $(stat -c %s f) -gt 4096 ] && echo ESCAPED",
+        None,
+    ),
     "open_files": (["--open-files", "32"], "[ $(ulimit -n) = 32 ] || echo ESCAPED", None),
-    "tmp_size": (["--tmp-size", "4M"], "head -c 9000000 /dev/zero >/tmp/f; [ $(stat -c %s /tmp/f) -gt 4194304 ] && echo ESCAPED", None),
+    "tmp_size": (
+        ["--tmp-size", "4M"],
+        "head -c 9000000 /dev/zero >/tmp/f; [ $(stat -c %s /tmp/f) -gt 4194304 ] && echo ESCAPED",
+        None,
+    ),
     "output": (["--max-output", "1K"], "yes | head -c 100000", None),
-    "processes": (["--pids", "10", "--timeout", "5"], "i=0; while [ $i -lt 40 ]; do sleep 3 & i=$((i+1)); done; echo ESCAPED", None),
-    "memory": (["--memory", "32M", "--timeout", "20"], "/usr/bin/python3 -c 'b = bytearray(200 << 20); import time; time.sleep(1); print(\"ESCAPED\")'",
-               None),
+    "processes": (
+        ["--pids", "10", "--timeout", "5"],
+        "i=0; while [ $i -lt 40 ]; do sleep 3 & i=$((i+1)); done; echo ESCAPED",
+        None,
+    ),
+    "memory": (
+        ["--memory", "32M", "--timeout", "20"],
+        "/usr/bin/python3 -c 'b = bytearray(200 << 20); import time; time.sleep(1); print(\"ESCAPED\")'",
+        None,
+    ),
     "cpus": (["--cpus", "1", "--timeout", "10"], "nproc", None),
 }
 
@@ -70,7 +85,10 @@ def limits(box):
         if row["state"] != "enforced":
             check(row["reason"], f"{name} is {row['state']} without a reason")
             continue
-        check(row["mechanism"] and row["strength"] in ("kernel", "supervised") and row["scope"] in ("tree", "process"), str(row))
+        check(
+            row["mechanism"] and row["strength"] in ("kernel", "supervised") and row["scope"] in ("tree", "process"),
+            str(row),
+        )
         check(result.ran and "ESCAPED" not in result.out, f"{name}: {result.brief()}")
         check(status is None or result.status == status, f"{name}: {result.brief()}")
 
@@ -102,7 +120,11 @@ def check_agrees_with_run(box):
         for of in ("features", "limits"):
             ours = {row["name"]: (row["state"], row["mechanism"]) for row in report[of]}
             theirs = {row["name"]: (row["state"], row["mechanism"]) for row in run.doc["enforcement"][of]}
-            differ = {name: (ours.get(name), theirs.get(name)) for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
+            differ = {
+                name: (ours.get(name), theirs.get(name))
+                for name in ours.keys() | theirs.keys()
+                if ours.get(name) != theirs.get(name)
+            }
             check(not differ, f"{policy}: {differ}")
 
 

@@ -17,7 +17,10 @@ def with_files(box, **filesystem):
 @case("read-only reads and writes nothing, not even the workspace")
 def read_only(box):
     box.file("file", "content")
-    result = box.sh("cat file; touch file new /var/tmp/x /x 2>/dev/null; rm -f file; echo >>file; true >/tmp/works && echo tmp", policy=":read-only")
+    result = box.sh(
+        "cat file; touch file new /var/tmp/x /x 2>/dev/null; rm -f file; echo >>file; true >/tmp/works && echo tmp",
+        policy=":read-only",
+    )
     check(result.out == "contenttmp\n" and os.listdir(box.workspace) == ["file"], result.brief())
     check(open(box.inside("file")).read() == "content", "the file changed")
 
@@ -36,8 +39,11 @@ def nested_rules(box):
     rules = [("read", top), ("write", f"{top}/c"), ("read", f"{top}/c/d"), ("write", f"{top}/c/d/e")]
     for order in itertools.permutations(rules):
         words = [word for kind, path in order for word in (f"--{kind}", path)]
-        result = box.sh(f"for d in {top} {top}/c {top}/c/d {top}/c/d/e; do true >$d/x && echo w || echo r; rm -f $d/x; done",
-                        options=words, policy=":read-only")
+        result = box.sh(
+            f"for d in {top} {top}/c {top}/c/d {top}/c/d/e; do true >$d/x && echo w || echo r; rm -f $d/x; done",
+            options=words,
+            policy=":read-only",
+        )
         check(result.out.split() == ["r", "w", "r", "w"], f"{[kind for kind, _ in order]}: {result.brief()}")
 
 
@@ -46,7 +52,10 @@ def deny_in_allowed(box):
     for name in ("secret.txt", "a.key", "deep/er/b.key", "plain"):
         box.file(name, "SENTINEL")
     secret, glob = box.inside("secret.txt"), box.inside("**/*.key")
-    for words in (["--deny", secret, "--deny", glob, "--read", box.workspace], ["--read", box.workspace, "--deny", glob, "--deny", secret]):
+    for words in (
+        ["--deny", secret, "--deny", glob, "--read", box.workspace],
+        ["--read", box.workspace, "--deny", glob, "--deny", secret],
+    ):
         result = box.sh("cat secret.txt a.key deep/er/b.key; echo; cat plain", options=words)
         check(result.out == "\nSENTINEL", result.brief())
 
@@ -54,7 +63,10 @@ def deny_in_allowed(box):
 @case("a denied directory is neither listed nor entered")
 def deny_directory(box):
     box.file("private/x", "SENTINEL")
-    result = box.sh("ls private; ls private/x; cat private/x; find private | wc -l; true >private/new; echo done", options=["--deny", "private"])
+    result = box.sh(
+        "ls private; ls private/x; cat private/x; find private | wc -l; true >private/new; echo done",
+        options=["--deny", "private"],
+    )
     check("SENTINEL" not in result.out and "x\n" not in result.out and result.out.endswith("done\n"), result.brief())
     check(os.listdir(box.inside("private")) == ["x"], "something was made in it")
 
@@ -76,7 +88,10 @@ def denied_parent(box):
 def missing_paths(box):
     missing = box.inside("missing")
     result = box.sh("echo ran", options=["--read", missing])
-    check(result.out == "ran\n" and any("missing" in text for text in result.doc["enforcement"]["warnings"]), result.brief())
+    check(
+        result.out == "ran\n" and any("missing" in text for text in result.doc["enforcement"]["warnings"]),
+        result.brief(),
+    )
     result = box.sh("echo ran", options=["--write", missing])
     check(result.code == 125, result.brief())
     result = box.sh("ls -A", options=["--deny", missing])
@@ -92,7 +107,9 @@ def bind(box):
         result = box.sh("cat /mnt/file; true >/mnt/new && echo w || echo r", policy=policy)
         check(result.out == "content" + ("w\n" if write else "r\n"), result.brief())
     check(sorted(os.listdir(source)) == ["file", "new"], str(os.listdir(source)))
-    policy = box.policy_file({"version": 1, "extends": ":eval", "filesystem": {"bind": [{"source": source, "target": "/data/new/x"}]}})
+    policy = box.policy_file(
+        {"version": 1, "extends": ":eval", "filesystem": {"bind": [{"source": source, "target": "/data/new/x"}]}}
+    )
     result = box.sh("cat /data/new/x/file", policy=policy)
     check(result.out == "content", result.brief())
 
@@ -100,7 +117,10 @@ def bind(box):
 @case("tmpfs is empty, of its size, and hides what was there")
 def tmpfs(box):
     box.file("cache/old", "x")
-    result = box.sh("ls -A cache; true >cache/new; df -k --output=size cache | tail -1", options=["--tmpfs", f"{box.inside('cache')}:4M"])
+    result = box.sh(
+        "ls -A cache; true >cache/new; df -k --output=size cache | tail -1",
+        options=["--tmpfs", f"{box.inside('cache')}:4M"],
+    )
     check(result.code == 0 and int(result.out.split()[0]) <= 4 << 10, result.brief())
     check(os.listdir(box.inside("cache")) == ["old"], "it reached the host")
 
@@ -111,7 +131,9 @@ def many_rules(box):
     for i in range(20000):
         open(f"{top}/{i}", "w").close()
     policy = with_files(box, deny=[f"{top}/{i}" for i in range(20000)])
-    result = box.run("/bin/sh", "-c", f"cat {top}/0 {top}/19999 2>/dev/null && echo READ; echo hi", policy=policy, seconds=120)
+    result = box.run(
+        "/bin/sh", "-c", f"cat {top}/0 {top}/19999 2>/dev/null && echo READ; echo hi", policy=policy, seconds=120
+    )
     check(result.seconds < 60, f"{result.seconds:.0f} s")
     check(result.out == "hi\n" or (result.code == 125 and len(result.doc["message"]) < 500), result.brief()[:600])
     shutil.rmtree(top)
@@ -120,17 +142,29 @@ def many_rules(box):
 @case("system and empty roots hold what they say")
 def roots(box):
     box.file("prog", "")
-    for root, script, expected in (("system", "ls /; ls /usr/bin/env; [ -e /root/.bashrc ] && echo ROOT; [ -e /var/log/dpkg.log ] && echo LOG;"
-                                    "id -un; [ -r /etc/shadow ] && echo SHADOW", ["usr", "bin"]),):
+    for root, script, expected in (
+        (
+            "system",
+            "ls /; ls /usr/bin/env; [ -e /root/.bashrc ] && echo ROOT; [ -e /var/log/dpkg.log ] && echo LOG;"
+            "id -un; [ -r /etc/shadow ] && echo SHADOW",
+            ["usr", "bin"],
+        ),
+    ):
         policy = with_files(box, root=root)
         result = box.sh(script, policy=policy)
         words = result.out.split()
-        check(all(name in words for name in expected) and not {"ROOT", "LOG", "SHADOW"} & set(words), f"{root}: {result.brief()}")
+        check(
+            all(name in words for name in expected) and not {"ROOT", "LOG", "SHADOW"} & set(words),
+            f"{root}: {result.brief()}",
+        )
     shutil.copy(os.path.join(box.suite.programs, "statically"), box.inside("statically"))
     policy = box.policy_file({**BASE, "filesystem": {"root": "empty", "write": ["."]}})
     result = box.run(box.inside("statically"), "list", "/", policy=policy)
     names = set(result.out.split())
-    check(result.code == 0 and not {"usr", "etc/shadow", "root", "home", "boot"} & (names - {box.dir.split("/")[1]}), result.brief())
+    check(
+        result.code == 0 and not {"usr", "etc/shadow", "root", "home", "boot"} & (names - {box.dir.split("/")[1]}),
+        result.brief(),
+    )
 
 
 def rootfs(box, **links):
@@ -167,7 +201,10 @@ def hostile_rootfs(box):
             result = box.run("/bin/statically", "list", "/", policy=with_files(box, **filesystem))
             check(result.code in (0, 125), f"{name} -> {target}: {result.brief()}")
             after = {name: os.lstat(f"{victim}/{name}").st_mode for name in os.listdir(victim)}
-            check(after == before and open(f"{victim}/ptmx").read() == "victim", f"{name} -> {target}: the host's directory changed")
+            check(
+                after == before and open(f"{victim}/ptmx").read() == "victim",
+                f"{name} -> {target}: the host's directory changed",
+            )
 
 
 @case("a root file system whose /dev/null is a link masks with pinfold's own null")
@@ -205,7 +242,18 @@ def current_directory(box):
 
 @case("200 runs, eight at once, do not cross and leave nothing")
 def many_runs(box):
-    words = " ".join(f"'{word}'" for word in box.words(["/bin/sh", "-c", 'echo "$1" >out-$1; cat out-$1', "sh"], json_out=False))
-    done = subprocess.run(["/bin/sh", "-c", f"seq 200 | xargs -P8 -I@ {words} @"], env=box.env, cwd=box.workspace, capture_output=True,
-                          text=True, check=False)
-    check(done.returncode == 0 and sorted(map(int, done.stdout.split())) == list(range(1, 201)), f"{done.returncode} {done.stderr[-500:]}")
+    words = " ".join(
+        f"'{word}'" for word in box.words(["/bin/sh", "-c", 'echo "$1" >out-$1; cat out-$1', "sh"], json_out=False)
+    )
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"seq 200 | xargs -P8 -I@ {words} @"],
+        env=box.env,
+        cwd=box.workspace,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check(
+        done.returncode == 0 and sorted(map(int, done.stdout.split())) == list(range(1, 201)),
+        f"{done.returncode} {done.stderr[-500:]}",
+    )
