@@ -1,0 +1,170 @@
+/*
+ * Masks and read-only mounts hold as long as they are mounted, and the host can make them vanish without meaning to: an
+ * editor or git on the host that replaces a masked file by rename detaches the mount inside, silently, and the new file
+ * is readable there. The kernel tells by POLLPRI on the sandbox's mountinfo that some mount changed.
+ *
+ * Then every monitored target must still be a mount point. One that is not is mounted again by a helper inside; where
+ * that cannot be done the tree must die, because what the policy forbids is open.
+ */
+#include "runtime/supervise/mount_monitor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+
+#define MOUNTINFO_MAX    (16u << 20)
+#define MOUNTPOINT_FIELD 4 /* from 0: id, parent, device, root, mount point */
+
+struct mount_monitor {
+	const struct mount_plan *mounts;
+	struct loop *loop;
+	struct violations *violations;
+	struct mount_monitor_hooks hooks;
+	struct loop_source changes;
+	bool *present; /* for each op of the plan, while mountinfo is read */
+};
+
+static bool is_monitored(const struct mount_op *op)
+{
+	return (op->flags & MOUNT_MONITOR) != 0;
+}
+
+static bool is_octal(const char *s)
+{
+	return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' && s[2] <= '7';
+}
+
+/* Space, tab, newline and backslash are written as \ooo; in place. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	while (*s != '\0') {
+		if (s[0] == '\\' && is_octal(s + 1)) {
+			*out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 4;
+		} else {
+			*out++ = *s++;
+		}
+	}
+	*out = '\0';
+}
+
+static void mark_present(struct mount_monitor *monitor, const char *target)
+{
+	for (size_t i = 0; i < monitor->mounts->n_ops; i++) {
+		if (is_monitored(&monitor->mounts->ops[i]) && strcmp(monitor->mounts->ops[i].target, target) == 0)
+			monitor->present[i] = true;
+	}
+}
+
+static void mark_line(struct mount_monitor *monitor, char *line)
+{
+	char *rest = line, *field = NULL;
+
+	for (unsigned i = 0; i <= MOUNTPOINT_FIELD; i++)
+		field = strsep(&rest, " ");
+	if (field == NULL)
+		return;
+	unescape(field);
+	mark_present(monitor, field);
+}
+
+static int read_mounts(struct mount_monitor *monitor, struct error *err)
+{
+	cleanup_buf struct buf text = {0};
+	char *rest, *line;
+
+	if (lseek(monitor->changes.fd, 0, SEEK_SET) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "mount monitor", "cannot read the sandbox's mounts again");
+	if (fd_read_all(monitor->changes.fd, MOUNTINFO_MAX, &text, err) < 0)
+		return -1;
+	memset(monitor->present, 0, monitor->mounts->n_ops * sizeof *monitor->present);
+	rest = text.data;
+	while (rest != NULL && (line = strsep(&rest, "\n")) != NULL)
+		mark_line(monitor, line);
+	return 0;
+}
+
+static int mount_again(struct mount_monitor *monitor, const struct mount_op *op, struct error *err)
+{
+	const char *kind = op->kind == MOUNT_MASK ? "mask_replaced" : "protection_replaced";
+	struct error why = {0};
+
+	if (monitor->hooks.repair(monitor->hooks.userdata, op, &why) == 0)
+		return violations_add(monitor->violations, kind, op->target, "masked_again", err);
+	if (violations_add(monitor->violations, kind, op->target, "killed", err) < 0)
+		return -1;
+	(void)error_prefix(&why, "the protection of %s vanished and could not be restored", op->target);
+	why.code = ERROR_UNENFORCEABLE;
+	return monitor->hooks.lost(monitor->hooks.userdata, &why, err);
+}
+
+/* A mountinfo that cannot be read proves nothing, so the run ends; that of a dead tree is simply empty. */
+static int check(struct mount_monitor *monitor, struct error *err)
+{
+	struct error why = {0};
+
+	if (read_mounts(monitor, &why) < 0)
+		return monitor->hooks.lost(monitor->hooks.userdata, &why, err);
+	for (size_t i = 0; i < monitor->mounts->n_ops; i++) {
+		const struct mount_op *op = &monitor->mounts->ops[i];
+
+		if (is_monitored(op) && !monitor->present[i] && mount_again(monitor, op, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int on_change(struct loop_source *source, uint32_t events, void *userdata, struct error *err)
+{
+	(void)source, (void)events;
+	return check(userdata, err);
+}
+
+static bool has_monitored(const struct mount_plan *mounts)
+{
+	for (size_t i = 0; i < mounts->n_ops; i++) {
+		if (is_monitored(&mounts->ops[i]))
+			return true;
+	}
+	return false;
+}
+
+int mount_monitor_new(const struct mount_plan *mounts, int mountinfo_fd, struct loop *loop, struct violations *violations,
+	const struct mount_monitor_hooks *hooks, struct mount_monitor **ret_monitor, struct error *err)
+{
+	cleanup_with(mount_monitor_freep) struct mount_monitor *monitor = NULL;
+
+	if (mountinfo_fd < 0 || !has_monitored(mounts)) {
+		*ret_monitor = NULL;
+		return 0;
+	}
+	monitor = calloc(1, sizeof *monitor);
+	if (monitor == NULL)
+		return error_no_memory(err);
+	*monitor = (struct mount_monitor){
+		.mounts = mounts, .loop = loop, .violations = violations, .hooks = *hooks, .changes = LOOP_SOURCE_INIT};
+	monitor->present = calloc(mounts->n_ops, sizeof *monitor->present);
+	if (monitor->present == NULL)
+		return error_no_memory(err);
+	if (loop_add_fd(loop, &monitor->changes, mountinfo_fd, EPOLLPRI, on_change, monitor, err) < 0)
+		return -1;
+	*ret_monitor = steal_ptr(&monitor);
+	return 0;
+}
+
+struct mount_monitor *mount_monitor_free(struct mount_monitor *monitor)
+{
+	if (monitor == NULL)
+		return NULL;
+	loop_remove(monitor->loop, &monitor->changes);
+	free(monitor->present);
+	free(monitor);
+	return NULL;
+}

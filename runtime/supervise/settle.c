@@ -1,0 +1,276 @@
+/*
+ * The outcome: how it ended, what it used, what was touched.
+ *
+ * The status is the reason for which the supervisor ended the tree, where it did; else what init reported of the command;
+ * else, where init died without a word, how init died. Figures that were counted by the kernel for the whole tree (a
+ * cgroup's CPU time) are exact; all others are marked as sampled, and what nobody measured stays unknown: never zero.
+ */
+#include "runtime/supervise/settle.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#include "base/monotime.h"
+#include "runtime/supervise/events.h"
+#include "runtime/supervise/exec_failure.h"
+#include "runtime/supervise/process_names.h"
+
+#define RUN_ID_BYTES      16
+#define SHELL_SIGNAL_BASE 128
+
+int settle_init(struct supervisor *s, struct error *err)
+{
+	unsigned char id[RUN_ID_BYTES];
+
+	if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id)
+		return error_set(err, ERROR_INTERNAL, "run id", "no random bytes");
+	for (size_t i = 0; i < sizeof id; i++)
+		(void)snprintf(s->outcome.run_id + 2 * i, 3, "%02x", id[i]);
+	(void)realtime_format(s->outcome.started_at, sizeof s->outcome.started_at);
+	return arena_new(&s->outcome.arena, err);
+}
+
+int settle_unkillable(struct supervisor *s, struct error *err)
+{
+	return process_names(
+		s->launched->proc_fd, s->outcome.arena, &s->outcome.unkillable, &s->outcome.n_unkillable, err);
+}
+
+static const struct plan_rlimit *find_rlimit(const struct plan *plan, int resource)
+{
+	for (size_t i = 0; i < plan->n_rlimits; i++) {
+		if (plan->rlimits[i].resource == resource && plan->rlimits[i].value.rlim_cur != RLIM_INFINITY)
+			return &plan->rlimits[i];
+	}
+	return NULL;
+}
+
+static void set_limit(struct outcome *outcome, const char *name, double limit, double actual)
+{
+	outcome->limit_name = name;
+	outcome->limit_value = limit;
+	outcome->limit_actual = actual;
+}
+
+static void settle_wait_status(struct outcome *outcome, int status)
+{
+	if (WIFEXITED(status)) {
+		outcome->has_exit_code = true;
+		outcome->exit_code = WEXITSTATUS(status);
+	} else if (WIFSIGNALED(status)) {
+		outcome->signal = WTERMSIG(status);
+		outcome->core_dumped = WCOREDUMP(status) != 0;
+	}
+}
+
+static void settle_own_end(struct supervisor *s)
+{
+	struct outcome *outcome = &s->outcome;
+	const struct plan_rlimit *cpu = find_rlimit(s->plan, RLIMIT_CPU);
+	const struct plan_rlimit *file = find_rlimit(s->plan, RLIMIT_FSIZE);
+	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
+
+	outcome->status = outcome->has_exit_code ? OUTCOME_EXITED : OUTCOME_SIGNALED;
+	if (outcome->signal == SIGXFSZ && file != NULL)
+		set_limit(outcome, "file_size", (double)file->value.rlim_cur, (double)file->value.rlim_cur);
+	/* The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one. */
+	if (cpu == NULL || (outcome->signal != SIGXCPU && outcome->signal != SIGKILL))
+		return;
+	if (outcome->signal == SIGKILL && used_ns < cpu->value.rlim_cur * NS_PER_S)
+		return;
+	outcome->status = OUTCOME_CPU_TIME_EXCEEDED;
+	set_limit(outcome, "cpu_time", (double)cpu->value.rlim_cur * 1000, (double)(used_ns / NS_PER_MS));
+}
+
+/* init ended without having said how the command ended. */
+static void settle_silence(struct supervisor *s)
+{
+	struct outcome *outcome = &s->outcome;
+
+	if (!s->facts.reaped || WIFSIGNALED(s->facts.init_status)) {
+		outcome->status = OUTCOME_SIGNALED;
+		outcome->signal = s->facts.reaped ? WTERMSIG(s->facts.init_status) : SIGKILL;
+		return;
+	}
+	outcome->status = OUTCOME_SETUP_FAILED;
+	(void)error_set(&outcome->error, ERROR_INTERNAL, "init",
+		"the sandbox's init ended with status %d and no report", WEXITSTATUS(s->facts.init_status));
+}
+
+static enum outcome_status status_of(enum end_cause cause)
+{
+	static const enum outcome_status statuses[_END_COUNT] = {
+		[END_NONE] = OUTCOME_EXITED,
+		[END_WALL_TIME] = OUTCOME_TIMED_OUT,
+		[END_CPU_TIME] = OUTCOME_CPU_TIME_EXCEEDED,
+		[END_MEMORY] = OUTCOME_OUT_OF_MEMORY,
+		[END_PROCESSES] = OUTCOME_SIGNALED,
+		[END_CANCEL] = OUTCOME_CANCELLED,
+		[END_CONSUMER] = OUTCOME_SIGNALED,
+		[END_FAILURE] = OUTCOME_SIGNALED,
+	};
+
+	return statuses[cause];
+}
+
+static void settle_cause(struct supervisor *s)
+{
+	struct outcome *outcome = &s->outcome;
+
+	outcome->status = status_of(s->cause);
+	set_limit(outcome, end_cause_limit_name(s->cause), s->limit_value, s->limit_actual);
+	if (!s->facts.exited)
+		outcome->signal = SIGKILL;
+	if (outcome->status == OUTCOME_SIGNALED) { /* whatever the command made of it, we ended it */
+		outcome->has_exit_code = false;
+		outcome->signal = s->cause == END_CONSUMER ? SIGPIPE : SIGKILL;
+	}
+	outcome->error = s->failure;
+}
+
+/* init keeps the deadline too, for a supervisor that was stopped. */
+static void settle_missed_deadline(struct supervisor *s)
+{
+	if (s->cause != END_NONE || !s->facts.finished || s->facts.finish.deadline == 0)
+		return;
+	s->cause = END_WALL_TIME;
+	s->limit_value = (double)(s->plan->wall_ns / NS_PER_MS);
+	s->limit_actual = (double)(s->outcome.wall_ns / NS_PER_MS);
+}
+
+static void settle_status(struct supervisor *s)
+{
+	settle_missed_deadline(s);
+	if (s->facts.exec_failed) {
+		s->outcome.status = OUTCOME_SETUP_FAILED;
+		exec_failure_explain(&s->facts.exec_failure, s->plan->argv[0], &s->outcome.error);
+		return;
+	}
+	if (s->facts.exited)
+		settle_wait_status(&s->outcome, s->facts.exit.wait_status);
+	if (s->cause != END_NONE)
+		settle_cause(s);
+	else if (s->facts.exited)
+		settle_own_end(s);
+	else
+		settle_silence(s);
+}
+
+static int mark_sampled(struct outcome *outcome, const char *name, struct error *err)
+{
+	const char **slot = arena_push(outcome->arena, &outcome->usage_sampled, &outcome->n_usage_sampled);
+
+	if (slot == NULL)
+		return error_no_memory(err);
+	*slot = name;
+	return 0;
+}
+
+static void take_larger(struct outcome *outcome, uint64_t user_ns, uint64_t system_ns)
+{
+	if (outcome->cpu_user_ns != USAGE_UNKNOWN && user_ns + system_ns <= outcome->cpu_user_ns + outcome->cpu_system_ns)
+		return;
+	outcome->cpu_user_ns = user_ns;
+	outcome->cpu_system_ns = system_ns;
+}
+
+static int settle_cpu(struct supervisor *s, struct error *err)
+{
+	struct outcome *outcome = &s->outcome;
+	struct group *group = s->launched->group;
+	struct error no_count = {0};
+
+	if (group != NULL && group_cpu_usage(group, &outcome->cpu_user_ns, &outcome->cpu_system_ns, &no_count) == 0)
+		return 0;
+	outcome->cpu_user_ns = outcome->cpu_system_ns = USAGE_UNKNOWN;
+	if (s->facts.finished)
+		take_larger(outcome, s->facts.finish.cpu_user_ns, s->facts.finish.cpu_system_ns);
+	if (s->facts.exited)
+		take_larger(outcome, s->facts.exit.cpu_user_ns, s->facts.exit.cpu_system_ns);
+	if (s->sampler.sampled)
+		take_larger(outcome, s->sampler.last.cpu_user_ns, s->sampler.last.cpu_system_ns);
+	if (outcome->cpu_user_ns == USAGE_UNKNOWN)
+		return 0;
+	return mark_sampled(outcome, "cpu_user_ms", err) < 0 ? -1 : mark_sampled(outcome, "cpu_system_ms", err);
+}
+
+/* The largest process is a lower bound of the tree, and all there is of a run too short to be sampled. */
+static int settle_peaks(struct supervisor *s, struct error *err)
+{
+	struct outcome *outcome = &s->outcome;
+	uint64_t rss = s->facts.finished ? s->facts.finish.max_rss_bytes : 0;
+
+	outcome->memory_peak_bytes = outcome->processes_peak = USAGE_UNKNOWN;
+	if (s->sampler.sampled) {
+		outcome->memory_peak_bytes = s->sampler.memory_peak;
+		outcome->processes_peak = s->sampler.processes_peak;
+		if (mark_sampled(outcome, "processes_peak", err) < 0)
+			return -1;
+	}
+	if (rss > 0 && (outcome->memory_peak_bytes == USAGE_UNKNOWN || rss > outcome->memory_peak_bytes))
+		outcome->memory_peak_bytes = rss;
+	return outcome->memory_peak_bytes == USAGE_UNKNOWN ? 0 : mark_sampled(outcome, "memory_peak_bytes", err);
+}
+
+static int touch(struct outcome *outcome, const char *name, struct error *err)
+{
+	const char **slot = arena_push(outcome->arena, &outcome->limits_touched, &outcome->n_limits_touched);
+
+	if (slot == NULL)
+		return error_no_memory(err);
+	*slot = name;
+	return 0;
+}
+
+/* A shell reports the signal that ended its child as 128+n. */
+static bool child_ended_by(const struct outcome *outcome, int signo)
+{
+	return outcome->status == OUTCOME_EXITED && outcome->exit_code == SHELL_SIGNAL_BASE + signo;
+}
+
+static int settle_touched(struct supervisor *s, struct error *err)
+{
+	struct outcome *outcome = &s->outcome;
+	uint64_t most = s->plan->processes_max;
+
+	if (most != LIMIT_NONE && outcome->processes_peak != USAGE_UNKNOWN && outcome->processes_peak >= most &&
+		touch(outcome, "processes", err) < 0)
+		return -1;
+	if (child_ended_by(outcome, SIGXFSZ) && find_rlimit(s->plan, RLIMIT_FSIZE) != NULL &&
+		touch(outcome, "file_size", err) < 0)
+		return -1;
+	if (child_ended_by(outcome, SIGXCPU) && find_rlimit(s->plan, RLIMIT_CPU) != NULL &&
+		touch(outcome, "cpu_time", err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Without a pid namespace the empty group is the proof that nothing is left. */
+static int prove_dead(struct supervisor *s, struct error *err)
+{
+	if (s->launched->group == NULL || (s->plan->namespaces & CLONE_NEWPID) != 0 || s->outcome.n_unkillable > 0)
+		return 0;
+	return group_remove(s->launched->group, err);
+}
+
+int settle(struct supervisor *s, struct error *err)
+{
+	struct outcome *outcome = &s->outcome;
+
+	outcome->wall_ns = (s->ended_ns == 0 ? monotime_ns() : s->ended_ns) - s->launched->started_ns;
+	settle_status(s);
+	if (settle_cpu(s, err) < 0 || settle_peaks(s, err) < 0 || settle_touched(s, err) < 0 || prove_dead(s, err) < 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		if (output_result(&s->outputs[i], outcome->arena, &outcome->streams[i], err) < 0)
+			return -1;
+	}
+	outcome->survivors_killed = s->facts.finished ? s->facts.finish.survivors : 0;
+	outcome->violations = s->violations.list;
+	outcome->n_violations = s->violations.n;
+	return event_exited(s, err);
+}
