@@ -1,0 +1,272 @@
+/*
+ * Shared memory that no process need have mapped: a file in a tmpfs, a memory file that is only written to, a detached
+ * SysV segment.
+ *
+ * The first and the last are one system call. Memory files have to be searched for among all descriptors of the tree,
+ * which is dear, so it is done when it could matter: the kernel tells in a microsecond how much shared memory the
+ * machine has altogether, and by as much as that has grown since the last search a memory file may have grown. Others
+ * may give shared memory back at the same time; therefore the search is repeated after a while in any case.
+ *
+ * Threat: a tree with very many open descriptors makes the search slow; it ends at a number of them. A memory file in
+ * flight over a socket, or held by a mapping that was given back page by page, is not found (docs/threat-model.md).
+ */
+#include "cgroup/watch_shared.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/monotime.h"
+
+#define SCAN_AGE_NS      (250 * NS_PER_MS)
+#define DESCRIPTORS_MAX  65536
+#define SYSVIPC_MAX      (1u << 20)
+#define BLOCK_BYTES      512
+#define SYSV_RSS_COLUMN  14
+#define SYSV_SWAP_COLUMN 15
+
+static void close_dir(DIR **dir)
+{
+	if (*dir != NULL)
+		(void)closedir(*dir);
+}
+
+static bool has_device(const struct watch_shared *shared, uint64_t device)
+{
+	for (size_t i = 0; i < shared->n_tmpfs; i++) {
+		if (shared->tmpfs_devices[i] == device)
+			return true;
+	}
+	return false;
+}
+
+int watch_shared_init(
+	struct watch_shared *shared, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysvipc_fd, struct error *err)
+{
+	*shared = (struct watch_shared){.sysvipc_fd = sysvipc_fd};
+	for (size_t i = 0; i < n_tmpfs_fds; i++) {
+		struct stat st;
+
+		if (fstat(tmpfs_fds[i], &st) < 0)
+			return error_set_errno(err, ERROR_IO, errno, "watchdog", "cannot look at a tmpfs of the sandbox");
+		if (has_device(shared, st.st_dev))
+			continue;
+		if (shared->n_tmpfs == WATCH_TMPFS_MAX)
+			return error_set(err, ERROR_LIMIT, "watchdog", "more than %d tmpfs mounts", WATCH_TMPFS_MAX);
+		shared->tmpfs_devices[shared->n_tmpfs] = st.st_dev;
+		shared->tmpfs_fds[shared->n_tmpfs++] = tmpfs_fds[i];
+	}
+	return 0;
+}
+
+void watch_shared_done(struct watch_shared *shared)
+{
+	free(shared->memfiles);
+	*shared = (struct watch_shared){.sysvipc_fd = -1};
+}
+
+static uint64_t system_shared_bytes(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) == 0 ? (uint64_t)info.sharedram * info.mem_unit : 0;
+}
+
+bool watch_shared_swap_is_used(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) == 0 && info.totalswap != info.freeswap;
+}
+
+static uint64_t tmpfs_bytes(const struct watch_shared *shared)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < shared->n_tmpfs; i++) {
+		struct statfs fs;
+
+		if (fstatfs(shared->tmpfs_fds[i], &fs) == 0 && fs.f_blocks > fs.f_bfree)
+			sum += (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	}
+	return sum;
+}
+
+static uint64_t column(const char *line, unsigned index)
+{
+	char *end;
+
+	for (;;) {
+		unsigned long long value = strtoull(line, &end, 10);
+
+		if (end == line)
+			return 0;
+		if (index-- == 0)
+			return value;
+		line = end;
+	}
+}
+
+static uint64_t sysv_bytes(const struct watch_shared *shared)
+{
+	cleanup_buf struct buf text = {0};
+	uint64_t sum = 0;
+	const char *line;
+
+	if (shared->sysvipc_fd < 0 || lseek(shared->sysvipc_fd, 0, SEEK_SET) < 0 ||
+		fd_read_all(shared->sysvipc_fd, SYSVIPC_MAX, &text, NULL) < 0)
+		return 0;
+	line = strchr(buf_str(&text), '\n'); /* behind the headings */
+	while (line != NULL && line[1] != '\0') {
+		sum += column(line + 1, SYSV_RSS_COLUMN) + column(line + 1, SYSV_SWAP_COLUMN);
+		line = strchr(line + 1, '\n');
+	}
+	return sum;
+}
+
+uint64_t watch_shared_bytes(const struct watch_shared *shared)
+{
+	return tmpfs_bytes(shared) + sysv_bytes(shared) + shared->memfile_bytes;
+}
+
+uint64_t watch_shared_growth(const struct watch_shared *shared)
+{
+	uint64_t now = system_shared_bytes();
+
+	return now > shared->system_bytes ? now - shared->system_bytes : 0;
+}
+
+bool watch_shared_scan_is_due(const struct watch_shared *shared)
+{
+	return !shared->scanned ||
+		(monotime_ns() - shared->scanned_ns > SCAN_AGE_NS && system_shared_bytes() != shared->system_bytes);
+}
+
+static int add_memfile(struct watch_shared *shared, const struct stat *st, struct error *err)
+{
+	if (shared->n_memfiles == shared->allocated) {
+		size_t wanted = shared->allocated == 0 ? 16 : shared->allocated * 2;
+		struct watch_memfile *grown = reallocarray(shared->memfiles, wanted, sizeof *grown);
+
+		if (grown == NULL)
+			return error_no_memory(err);
+		shared->memfiles = grown;
+		shared->allocated = wanted;
+	}
+	shared->memfiles[shared->n_memfiles++] =
+		(struct watch_memfile){st->st_dev, st->st_ino, (uint64_t)st->st_blocks * BLOCK_BYTES};
+	return 0;
+}
+
+/* One name in a /proc/PID/fd. */
+static int look_at_descriptor(struct watch_shared *shared, int dirfd, const char *name, struct error *err)
+{
+	static const char prefix[] = "/memfd:";
+	char target[sizeof prefix];
+	ssize_t n = readlinkat(dirfd, name, target, sizeof target);
+	struct stat st;
+
+	if (n < (ssize_t)sizeof prefix - 1 || memcmp(target, prefix, sizeof prefix - 1) != 0)
+		return 0;
+	if (fstatat(dirfd, name, &st, 0) < 0)
+		return 0; /* closed meanwhile */
+	return add_memfile(shared, &st, err);
+}
+
+static int scan_process(
+	struct watch_shared *shared, const struct watch_tree *tree, pid_t pid, size_t *budget, struct error *err)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[48];
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%d/fd", (int)pid);
+	fd = openat(tree->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (dir == NULL) { /* gone, or closed to us */
+		if (fd >= 0)
+			(void)close(fd);
+		return 0;
+	}
+	while (*budget > 0 && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		(*budget)--;
+		if (look_at_descriptor(shared, dirfd(dir), entry->d_name, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int compare_memfiles(const void *a, const void *b)
+{
+	const struct watch_memfile *x = a, *y = b;
+
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+/* Each file once, however many descriptors there are for it. */
+static void count_memfiles(struct watch_shared *shared)
+{
+	size_t n = 0;
+
+	shared->memfile_bytes = 0;
+	if (shared->n_memfiles > 0)
+		qsort(shared->memfiles, shared->n_memfiles, sizeof *shared->memfiles, compare_memfiles);
+	for (size_t i = 0; i < shared->n_memfiles; i++) {
+		if (n > 0 && compare_memfiles(&shared->memfiles[i], &shared->memfiles[n - 1]) == 0)
+			continue;
+		shared->memfiles[n++] = shared->memfiles[i];
+		shared->memfile_bytes += shared->memfiles[i].bytes;
+	}
+	shared->n_memfiles = n;
+}
+
+int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree, struct error *err)
+{
+	size_t budget = DESCRIPTORS_MAX;
+
+	shared->n_memfiles = 0;
+	/* Before the search, so that what is written during it shows as growth. */
+	shared->system_bytes = system_shared_bytes();
+	for (size_t i = 0; i < tree->n; i++) {
+		if (scan_process(shared, tree, tree->processes[i].pid, &budget, err) < 0)
+			return -1;
+	}
+	count_memfiles(shared);
+	shared->scanned = true;
+	shared->scanned_ns = monotime_ns();
+	return 0;
+}
+
+static bool is_memfile(const struct watch_shared *shared, uint64_t device, uint64_t inode)
+{
+	const struct watch_memfile key = {.device = device, .inode = inode};
+
+	return shared->n_memfiles > 0 &&
+		bsearch(&key, shared->memfiles, shared->n_memfiles, sizeof key, compare_memfiles) != NULL;
+}
+
+bool watch_shared_counts(
+	const struct watch_shared *shared, unsigned major, unsigned minor, uint64_t inode, const char *path)
+{
+	uint64_t device = makedev(major, minor);
+
+	if (has_device(shared, device) || is_memfile(shared, device, inode))
+		return true;
+	return shared->sysvipc_fd >= 0 && strncmp(path, "/SYSV", 5) == 0;
+}

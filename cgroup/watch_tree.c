@@ -1,0 +1,316 @@
+/*
+ * The table of processes, refreshed at each look.
+ *
+ * The proc mount is the sandbox's own, so what is listed in it is the tree and nothing else; pid 1 is the init and is not
+ * counted. A process may vanish between being listed and being read: that is no error, it simply has nothing any more.
+ *
+ * CPU time has two lower bounds: what living processes used, with the children they waited for (which loses processes
+ * nobody waited for), and what each process had used when it was last seen (which loses short ones). The larger one is
+ * taken, and never less than before.
+ *
+ * Race: a pid may be used again between two looks. An open statm file stays with its process and then fails; where none
+ * is kept, the start time in stat tells.
+ */
+#include "cgroup/watch_tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/monotime.h"
+
+#define INIT_PID    1
+#define KEPT_MAX    16 /* descriptors of the caller's process that one run may take for this */
+#define STAT_SIZE   1024
+#define FIELDS_MAX  20
+#define PROCESS_MAX (1u << 22) /* the kernel's own maximum of pids */
+
+/* Fields of stat behind the name, counted from 0. */
+enum stat_field {
+	STAT_PARENT = 1,
+	STAT_USER = 11,
+	STAT_SYSTEM = 12,
+	STAT_CHILD_USER = 13,
+	STAT_CHILD_SYSTEM = 14,
+	STAT_TASKS = 17,
+	STAT_START = 19
+};
+
+int watch_tree_init(struct watch_tree *tree, int proc_fd, struct error *err)
+{
+	*tree = (struct watch_tree){.proc_fd = -1};
+	tree->buffer = malloc(WATCH_BUFFER_SIZE);
+	if (tree->buffer == NULL)
+		return error_no_memory(err);
+	tree->proc_fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tree->proc_fd < 0)
+		return error_set_errno(err, ERROR_IO, errno, "watchdog", "cannot read the sandbox's proc");
+	return 0;
+}
+
+static void forget_file(struct watch_tree *tree, struct watch_process *process)
+{
+	if (process->statm_fd >= 0)
+		tree->n_kept--;
+	cleanup_close_fd(&process->statm_fd);
+}
+
+void watch_tree_done(struct watch_tree *tree)
+{
+	for (size_t i = 0; i < tree->n; i++)
+		forget_file(tree, &tree->processes[i]);
+	free(tree->processes);
+	free(tree->buffer);
+	cleanup_close_fd(&tree->proc_fd);
+	*tree = (struct watch_tree){.proc_fd = -1};
+}
+
+static int open_file(const struct watch_tree *tree, pid_t pid, const char *name)
+{
+	char path[48];
+
+	(void)snprintf(path, sizeof path, "%d/%s", (int)pid, name);
+	return openat(tree->proc_fd, path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool has_vanished(int sys_errno)
+{
+	return sys_errno == ENOENT || sys_errno == ESRCH;
+}
+
+ssize_t watch_tree_read_file(const struct watch_tree *tree, pid_t pid, const char *name, char *buf, size_t size)
+{
+	cleanup_close int fd = open_file(tree, pid, name);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
+
+	if (n < 0 && has_vanished(errno))
+		n = 0;
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static pid_t parse_pid(const char *name)
+{
+	char *end;
+	long pid;
+
+	if (name[0] < '1' || name[0] > '9')
+		return 0;
+	pid = strtol(name, &end, 10);
+	return *end == '\0' && pid < PROCESS_MAX ? (pid_t)pid : 0;
+}
+
+static int push_pid(pid_t **pids, size_t *n, size_t *allocated, pid_t pid)
+{
+	if (*n == *allocated) {
+		size_t wanted = *allocated == 0 ? 64 : *allocated * 2;
+		pid_t *grown = reallocarray(*pids, wanted, sizeof *grown);
+
+		if (grown == NULL)
+			return -1;
+		*pids = grown;
+		*allocated = wanted;
+	}
+	(*pids)[(*n)++] = pid;
+	return 0;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The pids that are there, ascending, without the init. */
+static int list_pids(struct watch_tree *tree, pid_t **pids, size_t *ret_n, struct error *err)
+{
+	size_t n = 0, allocated = 0;
+	ssize_t size;
+
+	if (lseek(tree->proc_fd, 0, SEEK_SET) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "watchdog", "cannot read the sandbox's proc again");
+	while ((size = getdents64(tree->proc_fd, tree->buffer, WATCH_BUFFER_SIZE)) > 0) {
+		for (ssize_t at = 0; at < size;) {
+			const struct dirent64 *entry = (const void *)(tree->buffer + at);
+			pid_t pid = parse_pid(entry->d_name);
+
+			if (pid > INIT_PID && push_pid(pids, &n, &allocated, pid) < 0)
+				return error_no_memory(err);
+			at += entry->d_reclen;
+		}
+	}
+	if (size < 0)
+		return error_set_errno(err, ERROR_IO, errno, "watchdog", "cannot list the sandbox's processes");
+	if (n > 0)
+		qsort(*pids, n, sizeof **pids, compare_pids);
+	*ret_n = n;
+	return 0;
+}
+
+static void add_cpu(struct watch_cpu *sum, const struct watch_cpu *part)
+{
+	sum->user_ns += part->user_ns;
+	sum->system_ns += part->system_ns;
+}
+
+static void bury(struct watch_tree *tree, struct watch_process *process)
+{
+	add_cpu(&tree->vanished, &process->own);
+	forget_file(tree, process);
+}
+
+static struct watch_process fresh(pid_t pid)
+{
+	return (struct watch_process){.pid = pid, .statm_fd = -1, .tasks = 1, .state = '?'};
+}
+
+/* Carries what is known of each pid that is still there over to the new list. */
+static int merge(struct watch_tree *tree, const pid_t *pids, size_t n, struct error *err)
+{
+	struct watch_process *list = calloc(n + 1, sizeof *list);
+	size_t old = 0;
+
+	if (list == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		while (old < tree->n && tree->processes[old].pid < pids[i])
+			bury(tree, &tree->processes[old++]);
+		list[i] = old < tree->n && tree->processes[old].pid == pids[i] ? tree->processes[old++] : fresh(pids[i]);
+	}
+	while (old < tree->n)
+		bury(tree, &tree->processes[old++]);
+	free(tree->processes);
+	tree->processes = list;
+	tree->n = n;
+	return 0;
+}
+
+static ssize_t read_kept(struct watch_process *process, char *buf, size_t size)
+{
+	ssize_t n = process->statm_fd < 0 ? 0 : pread(process->statm_fd, buf, size - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* Opens statm anew, and keeps it open where there is room; an empty text where the process has gone. */
+static void read_anew(struct watch_tree *tree, struct watch_process *process, char *buf, size_t size)
+{
+	cleanup_close int fd = open_file(tree, process->pid, "statm");
+	ssize_t n = fd < 0 ? -1 : pread(fd, buf, size - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	if (n > 0 && tree->n_kept < KEPT_MAX) {
+		process->statm_fd = steal_fd(&fd);
+		tree->n_kept++;
+	}
+}
+
+static void read_statm(struct watch_tree *tree, struct watch_process *process, uint64_t page)
+{
+	char text[160];
+	unsigned long long resident = 0, shared = 0;
+
+	if (read_kept(process, text, sizeof text) <= 0) {
+		if (process->statm_fd >= 0) { /* that process has gone; who has the pid now is another one */
+			bury(tree, process);
+			*process = fresh(process->pid);
+		}
+		read_anew(tree, process, text, sizeof text);
+	}
+	if (sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
+		resident = shared = 0;
+	process->resident_bytes = resident * page;
+	process->shared_bytes = shared * page;
+}
+
+int watch_tree_list(struct watch_tree *tree, struct error *err)
+{
+	cleanup_free pid_t *pids = NULL;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t n = 0;
+
+	if (list_pids(tree, &pids, &n, err) < 0 || merge(tree, pids, n, err) < 0)
+		return -1;
+	tree->tasks = 0;
+	for (size_t i = 0; i < tree->n; i++) {
+		read_statm(tree, &tree->processes[i], page);
+		tree->tasks += tree->processes[i].tasks;
+	}
+	return 0;
+}
+
+bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process)
+{
+	const char *s = strrchr(text, ')'); /* the name may contain anything, ')' too */
+	uint64_t fields[FIELDS_MAX] = {0};
+	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	int used = 0;
+
+	if (s == NULL || sscanf(s, ") %c%n", &ret_process->state, &used) != 1)
+		return false;
+	s += used;
+	for (size_t i = 1; i < FIELDS_MAX; i++) {
+		char *end;
+
+		fields[i] = strtoull(s, &end, 10);
+		if (end == s)
+			return false;
+		s = end;
+	}
+	ret_process->parent = (pid_t)fields[STAT_PARENT];
+	ret_process->own = (struct watch_cpu){fields[STAT_USER] * tick_ns, fields[STAT_SYSTEM] * tick_ns};
+	ret_process->children =
+		(struct watch_cpu){fields[STAT_CHILD_USER] * tick_ns, fields[STAT_CHILD_SYSTEM] * tick_ns};
+	ret_process->tasks = fields[STAT_TASKS] == 0 ? 1 : fields[STAT_TASKS];
+	ret_process->start_time = fields[STAT_START];
+	return true;
+}
+
+static void read_stat(struct watch_tree *tree, struct watch_process *process)
+{
+	struct watch_process now = *process;
+	char text[STAT_SIZE];
+
+	if (watch_tree_read_file(tree, process->pid, "stat", text, sizeof text) <= 0 ||
+		!watch_tree_parse_stat(text, &now))
+		return;
+	if (process->stat_read && now.start_time != process->start_time)
+		add_cpu(&tree->vanished, &process->own);
+	now.stat_read = true;
+	*process = now;
+}
+
+static uint64_t total(const struct watch_cpu *cpu)
+{
+	return cpu->user_ns + cpu->system_ns;
+}
+
+void watch_tree_read_stats(struct watch_tree *tree)
+{
+	struct watch_cpu waited = {0}, seen = tree->vanished;
+
+	tree->init.pid = INIT_PID;
+	read_stat(tree, &tree->init);
+	add_cpu(&waited, &tree->init.children);
+	tree->tasks = 0;
+	for (size_t i = 0; i < tree->n; i++) {
+		struct watch_process *process = &tree->processes[i];
+
+		read_stat(tree, process);
+		add_cpu(&waited, &process->own);
+		add_cpu(&waited, &process->children);
+		add_cpu(&seen, &process->own);
+		tree->tasks += process->tasks;
+	}
+	if (total(&waited) > total(&tree->cpu))
+		tree->cpu = waited;
+	if (total(&seen) > total(&tree->cpu))
+		tree->cpu = seen;
+}

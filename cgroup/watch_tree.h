@@ -1,0 +1,54 @@
+/* The processes below a proc mount: resident memory, tasks, CPU time. */
+#ifndef CGROUP_WATCH_TREE_H
+#define CGROUP_WATCH_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct watch_cpu {
+	uint64_t user_ns, system_ns;
+};
+
+struct watch_process {
+	pid_t pid;
+	int statm_fd; /* kept open for the first few, else -1 */
+	uint64_t resident_bytes, shared_bytes;
+	bool stat_read; /* the rest is from its stat file */
+	uint64_t start_time;
+	pid_t parent;
+	char state;
+	uint64_t tasks;
+	struct watch_cpu own, children; /* children: those it has waited for */
+};
+
+struct watch_tree {
+	int proc_fd; /* our own, opened for reading */
+	struct watch_process *processes;
+	size_t n;
+	size_t n_kept; /* open statm_fds */
+	struct watch_process init;
+	struct watch_cpu vanished; /* of processes that are gone, as last seen */
+	struct watch_cpu cpu;      /* of the whole tree; never decreases */
+	uint64_t tasks;
+	char *buffer;
+};
+
+#define WATCH_BUFFER_SIZE 32768
+
+must_check int watch_tree_init(struct watch_tree *tree, int proc_fd, struct error *err);
+void watch_tree_done(struct watch_tree *tree);
+/* Who is there (without the init) and how much each has resident. */
+must_check int watch_tree_list(struct watch_tree *tree, struct error *err);
+/* The stat file of each: tasks and CPU time. */
+void watch_tree_read_stats(struct watch_tree *tree);
+/* Reads /proc/PID/NAME into buf, terminated. The size, 0 where the process has gone, -1 with errno where it must not be
+ * read. */
+ssize_t watch_tree_read_file(const struct watch_tree *tree, pid_t pid, const char *name, char *buf, size_t size);
+/* Fills the fields that come from the stat file. False where the text is not one. Pure. */
+bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process);
+
+#endif
