@@ -13,6 +13,7 @@ import argparse
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,7 @@ def main(folder):
     if options.who == "root" and os.geteuid() != 0:
         print("1..0 # SKIP not started by root")
         return 0
+    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit("ended by SIGTERM"))  # so that what was made is removed
     base = options.base or tempfile.mkdtemp(prefix="pinfold-tests-")
     os.chmod(base, 0o755)
     try:

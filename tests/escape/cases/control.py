@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from blackbox.suite import case, check
+from blackbox.suite import Skip, case, check
 
 
 def unconfined(box, name, *arguments):
@@ -27,8 +27,7 @@ def shared_objects(box):
     key, name = str(0x60000000 + os.getpid()), box.mark
     unconfined(box, "shared_objects", "make", key, name)
     out = unconfined(box, "shared_objects", "find", key, name)
-    subprocess.run(["ipcrm", "-M", key, "-Q", key, "-S", key], check=False, capture_output=True)
-    os.unlink(f"/dev/shm/{name}")
+    unconfined(box, "shared_objects", "remove", key, name)
     check(out.count("ESCAPED") >= 4, out)
 
 
@@ -39,4 +38,5 @@ def memory(box):
 
 @case("control: namespaces can be made where nothing forbids it")
 def namespaces(box):
-    check("ESCAPED" in unconfined(box, "namespaces"), "none at all could be made")
+    if "ESCAPED" not in unconfined(box, "namespaces"):
+        raise Skip("this machine lets the caller make no namespace at all")
