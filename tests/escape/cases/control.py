@@ -8,7 +8,9 @@ from blackbox.suite import Skip, case, check
 
 def unconfined(box, name, *arguments):
     path = box.program(name)
-    done = subprocess.run([path, *arguments], cwd=box.workspace, env=box.env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [path, *arguments], cwd=box.workspace, env=box.env, capture_output=True, text=True, check=False
+    )
     check(done.returncode in (0, 1), f"{name} did not run: {done.returncode} {done.stdout} {done.stderr}")
     return done.stdout
 

@@ -163,8 +163,9 @@ def many_files(box):
 @case("a directory of pinfold's own on / takes nothing either")
 def scratch_only(box):
     result = box.sh(
-        "for d in / /dev /dev/pts /run /var /home /mnt /proc /sys $HOME; do dd if=/dev/zero of=$d/fill bs=1M count=64 2>/dev/null;"
-        "s=$(stat -c %s $d/fill 2>/dev/null || echo 0); [ $s -le 17000000 ] || echo ESCAPED: $d $s; done; echo held: tried",
+        "for d in / /dev /dev/pts /run /var /home /mnt /proc /sys $HOME; do\n"
+        "dd if=/dev/zero of=$d/fill bs=1M count=64 2>/dev/null; s=$(stat -c %s $d/fill 2>/dev/null || echo 0)\n"
+        "[ $s -le 17000000 ] || echo ESCAPED: $d $s; done; echo held: tried",
         options=["--tmp-size", "16M"],
     )
     held(result)

@@ -122,7 +122,7 @@ def core_dumps(box):
 @case("processes of the host are neither seen nor signalled")
 def host_processes(box):
     script = (
-        f"kill -0 {os.getpid()} 2>/dev/null && [ -d /proc/{os.getpid()} ] && grep -q python /proc/{os.getpid()}/comm && echo ESCAPED;"
+        f"kill -0 {os.getpid()} 2>/dev/null && grep -q python /proc/{os.getpid()}/comm && echo ESCAPED: signalled; "
         "n=0; for d in /proc/[0-9]*; do n=$((n+1)); done; [ $n -le 4 ] || echo ESCAPED: $n processes; echo held: looked"
     )
     held(box.sh(script))
