@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 
 from blackbox.box import held
 from blackbox.suite import case, check
