@@ -1,0 +1,237 @@
+/*
+ * Limits -> mechanisms. One function a limit; each adds its row and whatever launch and supervise need to enforce it.
+ *
+ * RLIMIT_NPROC does nothing for the host's uid 0, so there the watchdog counts (setrlimit(2)). RLIMIT_AS breaks
+ * programs that reserve address space (node, java, go), so it is used only where it is asked for by name; beside the
+ * watchdog a generous RLIMIT_DATA keeps one process from outrunning the samples. RLIMIT_CORE is 1, not 0: 0 does not
+ * keep a core_pattern that is a pipe from being run on the host (core(5)), 1 does.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/monotime.h"
+#include "runtime/plan/planner.h"
+
+#define DATA_SLACK_BYTES (1ull << 30)
+#define NO_LIMIT         RLIM_INFINITY
+
+static void add_rlimit(struct planner *planner, int resource, const char *name, uint64_t soft, uint64_t hard)
+{
+	struct plan_rlimit *limit = arena_push(planner->arena, &planner->plan->rlimits, &planner->plan->n_rlimits);
+	struct rlimit now;
+
+	if (limit == NULL)
+		return;
+	/* Nobody inside holds CAP_SYS_RESOURCE: a hard limit can only be lowered. */
+	if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < hard)
+		hard = now.rlim_max;
+	*limit = (struct plan_rlimit){resource, {soft < hard ? soft : hard, hard}, name};
+}
+
+static struct enforcement_row *limit_row(struct planner *planner, const char *name, const char *unit, uint64_t value)
+{
+	struct enforcement_row *row = planner_add_row(planner, name, true);
+
+	if (row == NULL)
+		return NULL;
+	row->unit = unit;
+	row->has_asked = value != LIMIT_NONE;
+	row->asked = value == LIMIT_NONE ? 0 : (double)value;
+	return row->has_asked ? row : NULL;
+}
+
+static void enforce(struct enforcement_row *row, const char *mechanism, enum row_strength strength, enum row_scope scope)
+{
+	row->state = ROW_ENFORCED;
+	row->mechanism = mechanism;
+	row->strength = strength;
+	row->scope = scope;
+}
+
+static void degrade(struct enforcement_row *row, const char *reason, const char *fix)
+{
+	row->state = ROW_DEGRADED;
+	row->reason = reason;
+	row->fix = fix;
+}
+
+static void limit_wall_time(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.wall_ns;
+	struct enforcement_row *row = limit_row(planner, "wall_time", "ns", value);
+
+	planner->plan->wall_ns = value;
+	if (row != NULL)
+		enforce(row, "supervisor", STRENGTH_SUPERVISED, SCOPE_TREE);
+}
+
+static void limit_cpu_time(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.cpu_ns;
+	struct enforcement_row *row = limit_row(planner, "cpu_time", "ns", value);
+	bool counted = planner->plan->cgroup_base != NULL;
+	uint64_t seconds;
+
+	planner->plan->watch_cpu_ns = value;
+	if (row == NULL)
+		return;
+	enforce(row, counted ? "cgroup-base" : "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
+	if (!counted)
+		row->reason = "CPU time of processes that end between two samples may be missed";
+	/* The kernel's own limit a process, should the supervisor be stopped. */
+	seconds = value / NS_PER_S + 2;
+	add_rlimit(planner, RLIMIT_CPU, "cpu", seconds, seconds + 1);
+}
+
+static void memory_by_watchdog(struct planner *planner, struct enforcement_row *row, uint64_t value)
+{
+	planner->plan->watch_memory_bytes = value;
+	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
+	row->reason = "sampled: a fast burst can exceed it for some milliseconds before the tree is killed";
+	add_rlimit(planner, RLIMIT_DATA, "data", value * 2 + DATA_SLACK_BYTES, value * 2 + DATA_SLACK_BYTES);
+}
+
+static void limit_memory(struct planner *planner)
+{
+	const struct policy_limits *limits = &planner->policy->limits;
+	uint64_t value = limits->memory_bytes;
+	struct enforcement_row *row = limit_row(planner, "memory", "bytes", value);
+
+	planner->plan->memory_bytes = value;
+	if (row == NULL)
+		return;
+	switch (limits->memory_strategy) {
+	case MEMORY_AUTO:
+	case MEMORY_WATCHDOG: memory_by_watchdog(planner, row, value); break;
+	case MEMORY_RLIMIT_AS:
+		enforce(row, "rlimit_as", STRENGTH_KERNEL, SCOPE_PROCESS);
+		degrade(row, "limits the address space of each process, not the memory of the tree", NULL);
+		add_rlimit(planner, RLIMIT_AS, "as", value, value);
+		break;
+	case MEMORY_CGROUP: planner_row_lacks(planner, row, FACT_CGROUP_MEMORY); break;
+	case _MEMORY_COUNT: break;
+	}
+}
+
+/* Without a cgroup nothing tells swapped pages from resident ones in time. */
+static void limit_swap(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.memory_bytes == LIMIT_NONE ? LIMIT_NONE
+									    : planner->policy->limits.swap_bytes;
+	struct enforcement_row *row = limit_row(planner, "swap", "bytes", value);
+
+	if (row == NULL)
+		return;
+	if (!planner->host->has_swap) {
+		enforce(row, "no_swap", STRENGTH_KERNEL, SCOPE_TREE);
+		row->reason = "this machine has no swap";
+		return;
+	}
+	degrade(row, "pages that are swapped out are not counted",
+		"a delegated cgroup v2 directory with the memory controller");
+}
+
+static void limit_processes(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.processes;
+	struct enforcement_row *row = limit_row(planner, "processes", "count", value);
+
+	planner->plan->processes_max = value;
+	planner->plan->watch_processes = LIMIT_NONE;
+	if (row == NULL)
+		return;
+	if (planner->plan->identity.mapped || planner->outer_uid != 0) {
+		if (planner->host->facts[FACT_NPROC_PER_NAMESPACE].state == FACT_NO) {
+			planner_row_lacks(planner, row, FACT_NPROC_PER_NAMESPACE);
+			return;
+		}
+		enforce(row, "rlimit_nproc", STRENGTH_KERNEL, SCOPE_TREE);
+		add_rlimit(planner, RLIMIT_NPROC, "nproc", value + 1, value + 1); /* init counts */
+		return;
+	}
+	planner->plan->watch_processes = value;
+	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
+	row->reason = "the host's uid 0 has no kernel limit: the tree is killed when a sample finds more";
+}
+
+static void limit_cpus(struct planner *planner)
+{
+	uint64_t milli = planner->policy->limits.cpus_milli;
+	struct enforcement_row *row = limit_row(planner, "cpus", "cpus", milli);
+	unsigned cpus;
+
+	if (row == NULL)
+		return;
+	row->asked = (double)milli / 1000;
+	cpus = (unsigned)((milli + 999) / 1000);
+	enforce(row, "affinity", STRENGTH_KERNEL, SCOPE_TREE);
+	if (cpus < planner->host->n_cpus)
+		planner->plan->affinity_cpus = cpus;
+	if (milli % 1000 != 0)
+		degrade(row,
+			arena_printf(planner->arena, "%u whole CPUs, by affinity",
+				cpus < planner->host->n_cpus ? cpus : planner->host->n_cpus),
+			"a delegated cgroup v2 directory with the cpu controller");
+}
+
+static void limit_file_size(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.file_size_bytes;
+	struct enforcement_row *row = limit_row(planner, "file_size", "bytes", value);
+
+	if (row == NULL)
+		return;
+	enforce(row, "rlimit", STRENGTH_KERNEL, SCOPE_PROCESS);
+	add_rlimit(planner, RLIMIT_FSIZE, "fsize", value, value);
+}
+
+static void limit_open_files(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.open_files;
+	struct enforcement_row *row = limit_row(planner, "open_files", "count", value);
+
+	if (row == NULL)
+		return;
+	enforce(row, "rlimit", STRENGTH_KERNEL, SCOPE_PROCESS);
+	add_rlimit(planner, RLIMIT_NOFILE, "nofile", value, value);
+}
+
+static void limit_tmp_size(struct planner *planner)
+{
+	struct enforcement_row *row = limit_row(planner, "tmp_size", "bytes", planner->policy->limits.tmp_size_bytes);
+
+	if (row != NULL)
+		enforce(row, "tmpfs", STRENGTH_KERNEL, SCOPE_TREE);
+}
+
+static void limit_output(struct planner *planner)
+{
+	uint64_t value = planner->policy->limits.output_bytes;
+	struct enforcement_row *row = limit_row(planner, "output", "bytes", value);
+	bool passes = planner->plan->output == PLAN_OUTPUT_CAPTURE || planner->plan->output == PLAN_OUTPUT_RELAY;
+
+	planner->plan->output_bytes = value;
+	if (row == NULL)
+		return;
+	if (passes)
+		enforce(row, "supervisor", STRENGTH_SUPERVISED, SCOPE_TREE);
+	else
+		row->reason = "the streams are connected directly";
+}
+
+int planner_limits(struct planner *planner, struct error *err)
+{
+	planner->plan->watch_memory_bytes = LIMIT_NONE;
+	limit_wall_time(planner);
+	limit_cpu_time(planner);
+	limit_memory(planner);
+	limit_swap(planner);
+	limit_processes(planner);
+	limit_cpus(planner);
+	limit_file_size(planner);
+	limit_open_files(planner);
+	limit_tmp_size(planner);
+	limit_output(planner);
+	add_rlimit(planner, RLIMIT_CORE, "core", 1, 1);
+	return arena_check(planner->arena, err);
+}

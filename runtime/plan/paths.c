@@ -1,0 +1,207 @@
+/*
+ * From paths as people write them to paths that can be mounted on: absolute, without symlinks. Resolving happens here,
+ * once; the launch follows no symlink any more, so it meets what was decided on or fails.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+#include "runtime/plan/planner.h"
+
+#define GLOB_ENTRIES_MAX 200000
+#define GLOB_DEPTH_MAX   64
+
+size_t planner_depth(const char *path)
+{
+	size_t depth = 0;
+
+	for (; *path != '\0'; path++) {
+		if (path[0] == '/' && path[1] != '/' && path[1] != '\0')
+			depth++;
+	}
+	return depth;
+}
+
+bool planner_is_below(const char *path, const char *ancestor)
+{
+	size_t size = strlen(ancestor);
+
+	if (strcmp(ancestor, "/") == 0)
+		return true;
+	return strncmp(path, ancestor, size) == 0 && (path[size] == '\0' || path[size] == '/');
+}
+
+const char *planner_join(struct planner *planner, const char *directory, const char *name)
+{
+	if (strcmp(directory, "/") == 0)
+		directory = "";
+	return arena_printf(planner->arena, "%s/%s", directory, name);
+}
+
+/* Lexical; NULL where ".." climbs above the root. */
+static char *normalize(struct planner *planner, const char *path)
+{
+	char *out = arena_alloc(planner->arena, strlen(path) + 2);
+	size_t n = 0;
+
+	if (out == NULL)
+		return NULL;
+	while (*path != '\0') {
+		size_t size = strcspn(path, "/");
+
+		if (size == 2 && path[0] == '.' && path[1] == '.') {
+			if (n == 0)
+				return NULL;
+			while (out[--n] != '/')
+				;
+		} else if (size > 0 && !(size == 1 && path[0] == '.')) {
+			out[n++] = '/';
+			memcpy(out + n, path, size);
+			n += size;
+		}
+		path += size;
+		path += strspn(path, "/");
+	}
+	if (n == 0)
+		out[n++] = '/';
+	out[n] = '\0';
+	return out;
+}
+
+const char *planner_expand(struct planner *planner, const char *said)
+{
+	const char *joined = said;
+	const char *path;
+
+	if (str_starts_with(said, "~/") || strcmp(said, "~") == 0) {
+		if (planner->home == NULL) {
+			diag_error(planner->diag, "%s: the caller's home is not known", said);
+			return NULL;
+		}
+		joined = arena_printf(planner->arena, "%s/%s", planner->home, said[1] == '/' ? said + 2 : "");
+	} else if (said[0] != '/') {
+		joined = planner_join(planner, planner->workspace, said);
+	}
+	path = joined == NULL ? NULL : normalize(planner, joined);
+	if (path == NULL)
+		diag_error(planner->diag, "%s: the path leads above the root directory", said);
+	return path;
+}
+
+const char *planner_canonical(struct planner *planner, const char *path, bool *ret_exists)
+{
+	char resolved[PATH_MAX];
+	char *head = arena_strdup(planner->arena, path);
+	const char *rest = path + strlen(path);
+
+	*ret_exists = true;
+	while (head != NULL && realpath(head, resolved) == NULL) {
+		char *slash = strrchr(head, '/');
+
+		*ret_exists = false;
+		if (slash == head || slash == NULL)
+			return path;
+		*slash = '\0';
+		rest = path + (slash - head);
+	}
+	if (head == NULL)
+		return NULL;
+	if (*rest == '\0')
+		return arena_strdup(planner->arena, resolved);
+	return arena_printf(planner->arena, "%s%s", strcmp(resolved, "/") == 0 ? "" : resolved, rest);
+}
+
+bool planner_has_glob(const char *path)
+{
+	return strpbrk(path, "*?[") != NULL;
+}
+
+struct glob {
+	struct planner *planner;
+	void (*fn)(struct planner *, const char *, void *);
+	void *userdata;
+	size_t entries_left;
+};
+
+static void glob_match(struct glob *glob, const char *directory, const char *pattern, size_t depth);
+
+/* The rest of the pattern holds for this entry of the directory. */
+static void glob_entry(
+	struct glob *glob, const char *path, bool is_directory, const char *element, const char *rest, size_t depth)
+{
+	const char *name = strrchr(path, '/') + 1;
+	bool deep = strcmp(element, "**") == 0;
+
+	if (deep && is_directory)
+		glob_match(glob, path, arena_printf(glob->planner->arena, "**/%s", rest != NULL ? rest : ""), depth + 1);
+	if (deep || fnmatch(element, name, 0) != 0)
+		return;
+	if (rest == NULL)
+		glob->fn(glob->planner, path, glob->userdata);
+	else if (is_directory)
+		glob_match(glob, path, rest, depth + 1);
+}
+
+static bool is_directory_entry(int directory, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Symlinks are not followed: what they lead to has a path of its own. */
+static void glob_match(struct glob *glob, const char *directory, const char *pattern, size_t depth)
+{
+	const char *slash = strchr(pattern, '/');
+	const char *rest = slash == NULL ? NULL : slash + 1;
+	const char *element = arena_strndup(glob->planner->arena, pattern, strcspn(pattern, "/"));
+	DIR *dir;
+	const struct dirent *entry;
+
+	if (element == NULL || depth > GLOB_DEPTH_MAX)
+		return;
+	if (strcmp(element, "**") == 0 && rest != NULL && *rest != '\0') /* "**" stands for no directory, too */
+		glob_match(glob, directory, rest, depth + 1);
+	dir = opendir(directory);
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (glob->entries_left == 0) {
+			glob->planner->globs_cut = true;
+			break;
+		}
+		glob->entries_left--;
+		glob_entry(glob, planner_join(glob->planner, directory, entry->d_name),
+			is_directory_entry(dirfd(dir), entry), element, rest, depth);
+	}
+	(void)closedir(dir);
+}
+
+void planner_glob(struct planner *planner, const char *pattern, void (*fn)(struct planner *, const char *, void *),
+	void *userdata)
+{
+	struct glob glob = {planner, fn, userdata, GLOB_ENTRIES_MAX};
+	char *head = arena_strdup(planner->arena, pattern);
+	char *first = head == NULL ? NULL : strpbrk(head, "*?[");
+	const char *rest;
+
+	if (first == NULL)
+		return;
+	while (*first != '/') /* to the last slash before the first special character */
+		first--;
+	rest = pattern + (first - head) + 1;
+	*first = '\0';
+	glob_match(&glob, head[0] == '\0' ? "/" : head, rest, 0);
+}

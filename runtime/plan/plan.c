@@ -1,0 +1,247 @@
+/*
+ * policy + host + command -> plan, on one screen: plan_new() below. Nothing is started, made or changed here; what is
+ * looked at is the file tree, and only by stat, readlink and readdir.
+ */
+#include "runtime/plan/plan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "runtime/plan/planner.h"
+
+#define INNER_ID         1000u
+#define UID_BASE_DEFAULT 0x70000000u
+#define UID_BASE_MAX     (0xffff0000u - (1u << 22)) /* base + the largest pid stays a valid uid */
+
+static int resolve_workspace(struct planner *planner, struct error *err)
+{
+	const char *said = planner->command->workspace != NULL ? planner->command->workspace : ".";
+	char resolved[PATH_MAX];
+	struct stat st;
+
+	if (realpath(said, resolved) == NULL || stat(resolved, &st) < 0)
+		return error_set_errno(err, ERROR_WORKSPACE_ROOT_NOT_FOUND, errno, "workspace", "%s", said);
+	if (!S_ISDIR(st.st_mode))
+		return error_set_errno(err, ERROR_WORKSPACE_ROOT_NOT_FOUND, ENOTDIR, "workspace", "%s", said);
+	if (planner_is_below(resolved, "/proc") || planner_is_below(resolved, "/sys") ||
+		planner_is_below(resolved, "/dev"))
+		return error_set(
+			err, ERROR_POLICY_INVALID, "workspace", "%s: a kernel file system cannot be a workspace", said);
+	planner->workspace = arena_strdup(planner->arena, resolved);
+	planner->plan->workspace = planner->workspace;
+	planner->plan->identity.workspace_uid = st.st_uid;
+	planner->plan->identity.workspace_gid = st.st_gid;
+	return arena_check(planner->arena, err);
+}
+
+static int resolve_home(struct planner *planner, struct error *err)
+{
+	char resolved[PATH_MAX];
+
+	if (planner->command->home != NULL && realpath(planner->command->home, resolved) != NULL)
+		planner->home = arena_strdup(planner->arena, resolved);
+	return arena_check(planner->arena, err);
+}
+
+/* Where the command starts; it must be a directory that shows inside. */
+static int resolve_directory(struct planner *planner, struct error *err)
+{
+	const char *said = planner->command->directory;
+	char here[PATH_MAX];
+	char resolved[PATH_MAX];
+	struct stat st;
+
+	if (said == NULL) {
+		said = planner->workspace;
+		if (getcwd(here, sizeof here) != NULL && realpath(here, resolved) != NULL &&
+			planner_is_below(resolved, planner->workspace))
+			said = here;
+	} else {
+		said = planner_expand(planner, said);
+		if (said == NULL)
+			return error_set(
+				err, ERROR_NOT_FOUND, "directory", "%s leads nowhere", planner->command->directory);
+	}
+	if (planner->policy->root == ROOT_DIRECTORY && !planner_is_below(said, planner->workspace)) {
+		planner->plan->directory =
+			arena_strdup(planner->arena, said); /* a path of the other root: the launch finds out */
+		return arena_check(planner->arena, err);
+	}
+	if (realpath(said, resolved) == NULL || stat(resolved, &st) < 0)
+		return error_set_errno(err, ERROR_NOT_FOUND, errno, "directory", "working directory %s", said);
+	if (!S_ISDIR(st.st_mode))
+		return error_set_errno(err, ERROR_NOT_FOUND, ENOTDIR, "directory", "working directory %s", said);
+	/* Threat: /proc/self/fd/N and its like name something that is somewhere else, or nowhere, inside. */
+	if (planner_is_below(said, "/proc") || planner_is_below(resolved, "/proc"))
+		return error_set(err, ERROR_POLICY_INVALID, "directory", "working directory %s: not below /proc", said);
+	planner->plan->directory = arena_strdup(planner->arena, resolved);
+	return arena_check(planner->arena, err);
+}
+
+static int read_uid_base(uid_t *ret_base, struct error *err)
+{
+	const char *said = getenv("PINFOLD_UID_BASE"); /* NOLINT(concurrency-mt-unsafe): documented, read only */
+	struct error reason = {0};
+	uint64_t base;
+
+	*ret_base = UID_BASE_DEFAULT;
+	if (said == NULL || *said == '\0')
+		return 0;
+	if (str_parse_u64(said, 1, UID_BASE_MAX, &base, &reason) < 0)
+		return error_set(err, ERROR_POLICY_INVALID, "PINFOLD_UID_BASE", "PINFOLD_UID_BASE: %s", reason.text);
+	*ret_base = (uid_t)base;
+	return 0;
+}
+
+static int decide_identity(struct planner *planner, struct error *err)
+{
+	struct plan_identity *identity = &planner->plan->identity;
+	const struct host *host = planner->host;
+	bool lost = planner->policy->enforcement == ENFORCEMENT_BEST_EFFORT && host->facts[FACT_ID_MAP].state == FACT_NO;
+
+	planner->outer_uid = host->uid;
+	identity->privileged = host->privileged;
+	identity->inner_uid = host->uid;
+	identity->inner_gid = host->gid;
+	identity->mapped = host->privileged && planner->policy->identity == IDENTITY_AUTO && !lost;
+	if (!identity->mapped)
+		return 0;
+	identity->inner_uid = INNER_ID;
+	identity->inner_gid = INNER_ID;
+	return read_uid_base(&identity->uid_base, err);
+}
+
+static int copy_argv(struct planner *planner, struct error *err)
+{
+	char *const *argv = planner->command->argv;
+	size_t n = 0;
+
+	for (;; argv++) {
+		char **slot = arena_push(planner->arena, &planner->plan->argv, &n);
+
+		if (slot != NULL)
+			*slot = arena_strdup(planner->arena, *argv);
+		if (*argv == NULL)
+			return arena_check(planner->arena, err);
+	}
+}
+
+static void copy_command(struct planner *planner)
+{
+	const struct command *command = planner->command;
+	struct plan *plan = planner->plan;
+
+	plan->kill_after_ns = command->kill_after_ns;
+	plan->stdin_mode = command->stdin_mode;
+	plan->stdin_fd = command->stdin_fd;
+	plan->stdin_data = command->stdin_data;
+	plan->stdin_size = command->stdin_size;
+	plan->output = command->output;
+	plan->out_fd = command->out_fd;
+	plan->err_fd = command->err_fd;
+	plan->hostname = arena_strdup(planner->arena, planner->policy->hostname);
+	if (planner->host->facts[FACT_CGROUP2].state == FACT_YES && planner->host->cgroup_path[0] != '\0')
+		plan->cgroup_base = arena_strdup(planner->arena, planner->host->cgroup_path);
+}
+
+static int make_filter(struct planner *planner, struct error *err)
+{
+	const struct policy *policy = planner->policy;
+	struct filter_request request = {.profile = policy->seccomp_profile,
+		.allow = policy->seccomp_allow,
+		.n_allow = policy->n_seccomp_allow,
+		.deny = policy->seccomp_deny,
+		.n_deny = policy->n_seccomp_deny,
+		.deny_errno = policy->seccomp_errno,
+		.nested_namespaces = policy->nested_namespaces};
+
+	if (planner->host->facts[FACT_SECCOMP_FILTER].state == FACT_NO)
+		return 0; /* its row forbids the run */
+	return filter_make(&request, planner->arena, &planner->plan->filter, planner->diag, err);
+}
+
+static int tell_policy(struct planner *planner, struct error *err)
+{
+	struct enforcement *enforcement = &planner->plan->enforcement;
+
+	enforcement->backend = "namespaces";
+	enforcement->isolated = true;
+	enforcement->kernel = arena_strdup(planner->arena, planner->host->kernel);
+	enforcement->policy_digest = arena_strdup(planner->arena, planner->policy->digest);
+	for (size_t i = 0; i < planner->policy->n_warnings; i++)
+		planner_warn(planner, "%s", planner->policy->warnings[i]);
+	return arena_check(planner->arena, err);
+}
+
+/* Warnings of the filter and the paths go into the report. */
+static int take_warnings(struct planner *planner, struct error *err)
+{
+	for (size_t i = 0; i < planner->diag->n; i++) {
+		if (planner->diag->entries[i].warning)
+			planner_warn(planner, "%s", planner->diag->entries[i].text);
+	}
+	return arena_check(planner->arena, err);
+}
+
+static int check_backend(const struct policy *policy, struct error *err)
+{
+	if (policy->backend != BACKEND_NONE)
+		return 0;
+	(void)error_set(
+		err, ERROR_UNSUPPORTED, "plan", "backend \"none\" (no confinement) is not supported by this version");
+	error_set_fix(err, "leave backend at \"auto\" or \"namespaces\"");
+	return -1;
+}
+
+static int make(struct planner *planner, struct error *err)
+{
+	static int (*const steps[])(struct planner *, struct error *) = {resolve_workspace, resolve_home,
+		decide_identity, resolve_directory, tell_policy, copy_argv, planner_base_tree, planner_rules,
+		planner_environment, make_filter};
+
+	if (check_backend(planner->policy, err) < 0)
+		return -1;
+	copy_command(planner);
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		if (steps[i](planner, err) < 0)
+			return -1;
+	}
+	if (diag_check(planner->diag, ERROR_POLICY_INVALID, err) < 0 || planner_emit_mounts(planner, err) < 0)
+		return -1;
+	if (planner_features(planner, err) < 0 || planner_limits(planner, err) < 0)
+		return -1;
+	return take_warnings(planner, err);
+}
+
+int plan_new(const struct policy *policy, const struct host *host, const struct command *command,
+	struct plan **ret_plan, struct diag *diag, struct error *err)
+{
+	struct planner planner = {.policy = policy, .host = host, .command = command, .diag = diag};
+
+	if (arena_new(&planner.arena, err) < 0)
+		return -1;
+	planner.plan = arena_alloc(planner.arena, sizeof *planner.plan);
+	if (planner.plan == NULL) {
+		(void)arena_free(planner.arena);
+		return error_no_memory(err);
+	}
+	planner.plan->arena = planner.arena;
+	if (make(&planner, err) < 0) {
+		(void)plan_free(planner.plan);
+		return -1;
+	}
+	*ret_plan = planner.plan;
+	return 0;
+}
+
+struct plan *plan_free(struct plan *plan)
+{
+	if (plan != NULL)
+		(void)arena_free(plan->arena);
+	return NULL;
+}
