@@ -8,12 +8,16 @@
 #include "runtime/host/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
 
 #define CPU_SETS 16 /* of 1024 CPUs each */
 
@@ -73,6 +77,19 @@ static int read_cpus(unsigned *ret_n, struct error *err)
 	return 0;
 }
 
+/* The file has a line for each area below its heading. Where it cannot be read, swap is taken to be there. */
+static bool read_swap(void)
+{
+	cleanup_buf struct buf text = {0};
+	struct error unread = {0};
+	const char *newline;
+
+	if (fd_read_file(AT_FDCWD, "/proc/swaps", 65536, &text, &unread) < 0)
+		return true;
+	newline = strchr(buf_str(&text), '\n');
+	return newline != NULL && newline[1] != '\0';
+}
+
 int host_init(struct host *host, struct error *err)
 {
 	struct host made = {.uid = geteuid(), .gid = getegid()};
@@ -83,6 +100,7 @@ int host_init(struct host *host, struct error *err)
 	memcpy(made.kernel, kernel.release, strnlen(kernel.release, sizeof made.kernel - 1));
 	if (read_privileged(&made.privileged, err) < 0 || read_cpus(&made.n_cpus, err) < 0)
 		return -1;
+	made.has_swap = read_swap();
 	*host = made;
 	return 0;
 }
