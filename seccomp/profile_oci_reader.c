@@ -33,10 +33,24 @@ static const struct {
 	{"SCMP_ACT_NOTIFY", SECCOMP_RET_USER_NOTIF, true},
 };
 
+/* Of the node, or of the nearest thing around it that is there. */
+static struct json_place place_find(const struct oci_reader *reader, const char *pointer)
+{
+	char around[OCI_POINTER_SIZE];
+	struct json_place place = json_places_find(reader->places, pointer);
+
+	memcpy(around, pointer, strlen(pointer) + 1);
+	while (place.line == 0 && around[0] != '\0') {
+		*strrchr(around, '/') = '\0';
+		place = json_places_find(reader->places, around);
+	}
+	return place;
+}
+
 /* "/syscalls/3/op" -> "FILE:12:7: syscalls.3.op: ". */
 static void place_write(const struct oci_reader *reader, const struct oci_node *node, struct buf *text)
 {
-	struct json_place place = json_places_find(reader->places, node->pointer);
+	struct json_place place = place_find(reader, node->pointer);
 
 	buf_printf(text, "%s:%u:%u: ", reader->label, place.line, place.column);
 	for (const char *p = node->pointer; *p != '\0'; p++)
