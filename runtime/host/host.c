@@ -18,8 +18,10 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/str.h"
 
-#define CPU_SETS 16 /* of 1024 CPUs each */
+#define CPU_SETS      16 /* of 1024 CPUs each */
+#define SETGROUPS_MAX 64
 
 static const char *const names[_FACT_COUNT] = {
 	[FACT_USER_NAMESPACE] = "user_namespace",
@@ -67,6 +69,22 @@ static int read_privileged(bool *ret_privileged, struct error *err)
 	return 0;
 }
 
+/* A kernel without the file has no user namespaces, and nothing that denies it. */
+static int read_setgroups(bool *ret_denied, struct error *err)
+{
+	cleanup_buf struct buf text = {0};
+	struct error local = {0};
+
+	if (fd_read_file(AT_FDCWD, "/proc/self/setgroups", SETGROUPS_MAX, &text, &local) < 0 &&
+		local.code != ERROR_NOT_FOUND) {
+		if (err != NULL)
+			*err = local;
+		return -1;
+	}
+	*ret_denied = str_starts_with(buf_str(&text), "deny");
+	return 0;
+}
+
 static int read_cpus(unsigned *ret_n, struct error *err)
 {
 	cpu_set_t sets[CPU_SETS];
@@ -93,13 +111,16 @@ static bool read_swap(void)
 int host_init(struct host *host, struct error *err)
 {
 	struct host made = {.uid = geteuid(), .gid = getegid()};
+	bool setgroups_denied = false;
 	struct utsname kernel;
 
 	if (uname(&kernel) < 0)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "uname", "cannot ask for the kernel's name");
 	memcpy(made.kernel, kernel.release, strnlen(kernel.release, sizeof made.kernel - 1));
-	if (read_privileged(&made.privileged, err) < 0 || read_cpus(&made.n_cpus, err) < 0)
+	if (read_privileged(&made.privileged, err) < 0 || read_setgroups(&setgroups_denied, err) < 0 ||
+		read_cpus(&made.n_cpus, err) < 0)
 		return -1;
+	made.privileged = made.privileged && !setgroups_denied;
 	made.has_swap = read_swap();
 	*host = made;
 	return 0;

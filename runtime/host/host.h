@@ -58,8 +58,8 @@ struct host {
 	char kernel[64]; /* uname release */
 	uid_t uid;       /* effective ids of the caller */
 	gid_t gid;
-	bool privileged;        /* holds CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID in its user namespace and is uid 0 */
-	bool has_swap;   /* some swap is on; false in a fake host that does not say */
+	bool privileged; /* uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID in its user namespace, where setgroups is allowed */
+	bool has_swap;          /* some swap is on; false in a fake host that does not say */
 	unsigned n_cpus;        /* it may run on */
 	char cgroup_path[1024]; /* the directory below which groups are made; "" where none */
 	struct fact facts[_FACT_COUNT];
