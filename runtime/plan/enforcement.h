@@ -34,6 +34,7 @@ enum row_scope {
 
 struct enforcement_row {
 	const char *name; /* "network", "memory" */
+	bool required;    /* policy "require" is not met by it: no mode may run without it */
 	bool limit;       /* a row of "limits" rather than "features" */
 	bool has_asked;   /* limits: false where unlimited was asked */
 	double asked;     /* limits: in the unit of unit */

@@ -213,7 +213,8 @@ static int make(struct planner *planner, struct error *err)
 	}
 	if (diag_check(planner->diag, ERROR_POLICY_INVALID, err) < 0 || planner_emit_mounts(planner, err) < 0)
 		return -1;
-	if (planner_features(planner, err) < 0 || planner_limits(planner, err) < 0)
+	if (planner_features(planner, err) < 0 || planner_limits(planner, err) < 0 ||
+		planner_requirements(planner, err) < 0)
 		return -1;
 	return take_warnings(planner, err);
 }

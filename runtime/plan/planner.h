@@ -90,6 +90,7 @@ must_check int planner_rules(struct planner *planner, struct error *err);
 must_check int planner_environment(struct planner *planner, struct error *err);
 must_check int planner_limits(struct planner *planner, struct error *err);
 must_check int planner_features(struct planner *planner, struct error *err);
+must_check int planner_requirements(struct planner *planner, struct error *err);
 
 struct enforcement_row *planner_add_row(struct planner *planner, const char *name, bool limit);
 void planner_row_lacks(struct planner *planner, struct enforcement_row *row, enum host_fact fact);

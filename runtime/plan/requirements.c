@@ -1,12 +1,12 @@
 /*
  * May this plan be run? In strict mode not with anything unenforceable; in best-effort mode still not without the
- * boundary itself; in neither with a --require that is not met.
+ * boundary itself; in neither with a requirement that is not met, which its row says from planning on, so that check shows it too.
  */
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/planner.h"
 
 /* Without these there is no boundary to make the best of. */
 static const char *const essential[] = {"user_namespace", "mount_namespace", "pid_namespace", "proc_masks", "devices",
@@ -38,52 +38,64 @@ static int refuse(const struct buf *text, const char *fix, struct error *err)
 	return -1;
 }
 
-static int check_rows(const struct plan *plan, bool strict, struct error *err)
+static void fail_requirement(struct planner *planner, struct enforcement_row *row, const char *reason)
+{
+	*row = (struct enforcement_row){.name = row->name,
+		.limit = row->limit,
+		.has_asked = row->has_asked,
+		.asked = row->asked,
+		.unit = row->unit,
+		.state = ROW_UNENFORCEABLE,
+		.required = true,
+		.reason = reason,
+		.fix = row->fix};
+	planner_warn(planner, "%s%s is required and not met", row->limit ? "limits." : "", row->name);
+}
+
+static void check_requirement(struct planner *planner, const struct policy_requirement *requirement)
+{
+	bool limit = str_starts_with(requirement->feature, "limits.");
+	const char *name = limit ? requirement->feature + strlen("limits.") : requirement->feature;
+	struct enforcement_row *row = enforcement_find(&planner->plan->enforcement, limit, name);
+
+	if (row == NULL) {
+		diag_error(planner->diag, "require: %s: there is no such row", requirement->feature);
+		return;
+	}
+	if (row->state == ROW_UNENFORCEABLE)
+		row->required = true;
+	else if (row->state != ROW_ENFORCED)
+		fail_requirement(planner, row,
+			arena_printf(planner->arena, "required, and %s here%s%s", row_state_name(row->state),
+				row->reason != NULL ? ": " : "", row->reason != NULL ? row->reason : ""));
+	else if (requirement->mechanism != NULL && !str_equal(row->mechanism, requirement->mechanism))
+		fail_requirement(planner, row,
+			arena_printf(planner->arena, "required by %s, and enforced by %s here", requirement->mechanism,
+				row->mechanism));
+}
+
+int planner_requirements(struct planner *planner, struct error *err)
+{
+	for (size_t i = 0; i < planner->policy->n_require; i++)
+		check_requirement(planner, &planner->policy->require[i]);
+	return diag_check(planner->diag, ERROR_POLICY_INVALID, err);
+}
+
+int plan_allows_run(const struct plan *plan, const struct policy *policy, struct error *err)
 {
 	const struct enforcement *enforcement = &plan->enforcement;
+	bool strict = policy->enforcement == ENFORCEMENT_STRICT;
 	cleanup_buf struct buf text = {0};
 	const char *fix = NULL;
 
 	for (size_t i = 0; i < enforcement->n_rows; i++) {
 		const struct enforcement_row *row = &enforcement->rows[i];
 
-		if (row->state != ROW_UNENFORCEABLE || (!strict && !is_essential(row)))
+		if (row->state != ROW_UNENFORCEABLE || (!strict && !row->required && !is_essential(row)))
 			continue;
 		tell(&text, row);
 		if (fix == NULL)
 			fix = row->fix;
 	}
 	return text.size > 0 ? refuse(&text, fix, err) : 0;
-}
-
-static int check_requirement(const struct plan *plan, const struct policy_requirement *requirement, struct error *err)
-{
-	bool limit = str_starts_with(requirement->feature, "limits.");
-	const char *name = limit ? requirement->feature + strlen("limits.") : requirement->feature;
-	const struct enforcement_row *row = enforcement_find(&plan->enforcement, limit, name);
-
-	if (row == NULL || row->state != ROW_ENFORCED) {
-		(void)error_set(err, ERROR_UNENFORCEABLE, "require", "%s is required and is %s here%s%s",
-			requirement->feature, row == NULL ? "unknown" : row_state_name(row->state),
-			row != NULL && row->reason != NULL ? ": " : "",
-			row != NULL && row->reason != NULL ? row->reason : "");
-		if (row != NULL && row->fix != NULL)
-			error_set_fix(err, "%s", row->fix);
-		return -1;
-	}
-	if (requirement->mechanism != NULL && !str_equal(row->mechanism, requirement->mechanism))
-		return error_set(err, ERROR_UNENFORCEABLE, "require", "%s is required by %s and is enforced by %s here",
-			requirement->feature, requirement->mechanism, row->mechanism);
-	return 0;
-}
-
-int plan_allows_run(const struct plan *plan, const struct policy *policy, struct error *err)
-{
-	if (check_rows(plan, policy->enforcement == ENFORCEMENT_STRICT, err) < 0)
-		return -1;
-	for (size_t i = 0; i < policy->n_require; i++) {
-		if (check_requirement(plan, &policy->require[i], err) < 0)
-			return -1;
-	}
-	return 0;
 }

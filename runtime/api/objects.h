@@ -1,0 +1,66 @@
+/* The public handles from within. */
+#ifndef API_OBJECTS_H
+#define API_OBJECTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/error.h"
+#include "include/pinfold.h"
+#include "runtime/host/host.h"
+#include "runtime/plan/plan.h"
+#include "runtime/policy/document.h"
+#include "runtime/supervise/supervisor.h"
+
+struct pinfold_error {
+	struct error error;
+	char *message;
+	char *json;
+	char **details; /* NULL-terminated, or NULL */
+	size_t n_details;
+};
+
+struct pinfold_host {
+	pthread_mutex_t lock; /* probing happens once, whoever comes first */
+	struct host host;
+	char *workspace; /* for which FACT_IDMAPPED_MOUNT was tried */
+};
+
+struct pinfold_policy {
+	struct policy_document *document;
+	char *json, *text; /* handed out last */
+};
+
+struct pinfold_command {
+	struct arena *arena;
+	struct command command;
+};
+
+struct pinfold_report {
+	struct plan *plan;
+	char *json, *text;
+};
+
+struct pinfold_run {
+	struct plan *plan;
+	struct supervisor *supervisor;
+	struct supervisor_hooks hooks;
+	bool over;
+};
+
+struct pinfold_result {
+	struct plan *plan;
+	struct supervisor *supervisor; /* owner of the outcome */
+	const struct outcome *outcome;
+	char *json, *note;
+};
+
+/* Turns a failure into the caller's error object: the errors of diag become its details. Returns -1. */
+int api_fail(pinfold_error **err, const char *op, const struct error *error, const struct diag *diag);
+/* The host for one call: a copy, probed by `probe` under the lock, whose findings are kept. */
+must_check int api_plan(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, bool checked,
+	struct plan **ret_plan, struct diag *diag, struct error *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* The public run and result. The result takes over what the run held: the outcome lives in its supervisor. */
+#include "runtime/run.h"
+
+#include <stdlib.h>
+
+#include "runtime/api/objects.h"
+#include "runtime/result/result.h"
+
+/* The host is planned on under its lock; the launch itself runs unlocked, so that many runs can start at once. */
+static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run *run,
+	struct diag *diag, struct error *err)
+{
+	const struct policy *resolved = NULL;
+
+	if (api_plan(host, policy, command, false, &run->plan, diag, err) < 0)
+		return -1;
+	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0 ||
+		plan_allows_run(run->plan, resolved, err) < 0)
+		return -1;
+	return supervisor_start(run->plan, &run->supervisor, err);
+}
+
+int pinfold_run_start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run **ret_run,
+	pinfold_error **err)
+{
+	cleanup_diag struct diag diag = {0};
+	struct error error = {0};
+	pinfold_run *run = calloc(1, sizeof *run);
+
+	if (run == NULL)
+		(void)error_no_memory(&error);
+	if (run == NULL || plan_and_start(host, policy, command, run, &diag, &error) < 0) {
+		(void)pinfold_run_free(run);
+		return api_fail(err, "run", &error, &diag);
+	}
+	*ret_run = run;
+	return 0;
+}
+
+void pinfold_run_on_output(pinfold_run *run, pinfold_output_fn fn, void *userdata)
+{
+	run->hooks.output = fn;
+	run->hooks.output_userdata = userdata;
+	supervisor_set_hooks(run->supervisor, &run->hooks);
+}
+
+void pinfold_run_on_event(pinfold_run *run, pinfold_event_fn fn, void *userdata)
+{
+	run->hooks.event = fn;
+	run->hooks.event_userdata = userdata;
+	supervisor_set_hooks(run->supervisor, &run->hooks);
+}
+
+int pinfold_run_fd(const pinfold_run *run)
+{
+	return supervisor_fd(run->supervisor);
+}
+
+static int dispatch(pinfold_run *run, int timeout_ms, pinfold_error **err)
+{
+	struct error error = {0};
+	int r;
+
+	if (run->over)
+		return 1;
+	r = supervisor_dispatch(run->supervisor, timeout_ms, &error);
+	if (r < 0)
+		return api_fail(err, "run", &error, NULL);
+	run->over = r == 1;
+	return r;
+}
+
+int pinfold_run_dispatch(pinfold_run *run, pinfold_error **err)
+{
+	return dispatch(run, 0, err);
+}
+
+int pinfold_run_wait(pinfold_run *run, pinfold_result **ret_result, pinfold_error **err)
+{
+	struct error error = {0};
+	pinfold_result *result;
+	int r;
+
+	if (run->supervisor == NULL) {
+		(void)error_set(&error, ERROR_USAGE, "run", "its result has been given already");
+		return api_fail(err, "run wait", &error, NULL);
+	}
+	do
+		r = dispatch(run, -1, err);
+	while (r == 0);
+	if (r < 0)
+		return -1;
+	result = calloc(1, sizeof *result);
+	if (result == NULL) {
+		(void)error_no_memory(&error);
+		return api_fail(err, "run wait", &error, NULL);
+	}
+	result->plan = steal_ptr(&run->plan);
+	result->supervisor = steal_ptr(&run->supervisor);
+	result->outcome = supervisor_outcome(result->supervisor);
+	result->note = result_note(result->outcome);
+	*ret_result = result;
+	return 0;
+}
+
+void pinfold_run_cancel(pinfold_run *run)
+{
+	if (run->supervisor != NULL)
+		supervisor_cancel(run->supervisor);
+}
+
+int pinfold_run_resize(pinfold_run *run, unsigned rows, unsigned columns, pinfold_error **err)
+{
+	struct error error = {0};
+
+	if (run->supervisor == NULL)
+		return 0;
+	if (supervisor_resize(run->supervisor, rows, columns, &error) < 0)
+		return api_fail(err, "run resize", &error, NULL);
+	return 0;
+}
+
+pinfold_run *pinfold_run_free(pinfold_run *run)
+{
+	if (run == NULL)
+		return NULL;
+	(void)supervisor_free(run->supervisor);
+	(void)plan_free(run->plan);
+	free(run);
+	return NULL;
+}
+
+enum pinfold_status pinfold_result_status(const pinfold_result *result)
+{
+	switch (result->outcome->status) {
+	case OUTCOME_EXITED: return PINFOLD_EXITED;
+	case OUTCOME_SIGNALED: return PINFOLD_SIGNALED;
+	case OUTCOME_TIMED_OUT: return PINFOLD_TIMED_OUT;
+	case OUTCOME_CPU_TIME_EXCEEDED: return PINFOLD_CPU_TIME_EXCEEDED;
+	case OUTCOME_OUT_OF_MEMORY: return PINFOLD_OUT_OF_MEMORY;
+	case OUTCOME_CANCELLED: return PINFOLD_CANCELLED;
+	case OUTCOME_SETUP_FAILED:
+	case _OUTCOME_STATUS_COUNT: break;
+	}
+	return PINFOLD_SETUP_FAILED;
+}
+
+int pinfold_result_exit_code(const pinfold_result *result)
+{
+	return result->outcome->has_exit_code ? result->outcome->exit_code : -1;
+}
+
+int pinfold_result_signal(const pinfold_result *result)
+{
+	return result->outcome->signal;
+}
+
+int pinfold_result_exit_status(const pinfold_result *result)
+{
+	return result_exit_status(result->outcome);
+}
+
+const void *pinfold_result_output(const pinfold_result *result, int stream, size_t *ret_kept, uint64_t *ret_total)
+{
+	const struct outcome_stream *kept;
+
+	if (stream != 1 && stream != 2)
+		return NULL;
+	kept = &result->outcome->streams[stream - 1];
+	if (ret_kept != NULL)
+		*ret_kept = kept->kept;
+	if (ret_total != NULL)
+		*ret_total = kept->bytes;
+	return kept->data;
+}
+
+const char *pinfold_result_note(const pinfold_result *result)
+{
+	return result->note;
+}
+
+const char *pinfold_result_json(pinfold_result *result)
+{
+	struct error error = {0};
+	char *json = NULL;
+
+	if (result->json == NULL && result_json(result->plan, result->outcome, &json, &error) == 0)
+		result->json = json;
+	return result->json;
+}
+
+pinfold_result *pinfold_result_free(pinfold_result *result)
+{
+	if (result == NULL)
+		return NULL;
+	(void)supervisor_free(result->supervisor);
+	(void)plan_free(result->plan);
+	free(result->json);
+	free(result->note);
+	free(result);
+	return NULL;
+}

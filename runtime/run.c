@@ -1,0 +1,37 @@
+/*
+ * policy -> host -> plan -> supervisor. The report of check and the enforcement of a run come from the same plan_new(),
+ * so they cannot disagree; they differ in how much was tried beforehand. A run takes an untried fact for true, because
+ * the launch does the very thing: where it fails, the launch fails with the reason, and nothing has been started.
+ */
+#include "runtime/run.h"
+
+#include <stdbool.h>
+
+static int plan_with(struct policy_document *document, struct host *host, const struct command *command, bool probe_all,
+	struct plan **ret_plan, struct diag *diag, struct error *err)
+{
+	const struct policy *policy = NULL;
+	int r;
+
+	if (policy_document_resolve(document, &policy, diag, err) < 0)
+		return -1;
+	if (probe_all || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
+		r = host_probe(host, command->workspace, err);
+	else
+		r = host_probe_cgroup(host, err);
+	if (r < 0)
+		return -1;
+	return plan_new(policy, host, command, ret_plan, diag, err);
+}
+
+int run_plan_checked(struct policy_document *document, struct host *host, const struct command *command,
+	struct plan **ret_plan, struct diag *diag, struct error *err)
+{
+	return plan_with(document, host, command, true, ret_plan, diag, err);
+}
+
+int run_plan(struct policy_document *document, struct host *host, const struct command *command, struct plan **ret_plan,
+	struct diag *diag, struct error *err)
+{
+	return plan_with(document, host, command, false, ret_plan, diag, err);
+}
