@@ -1,18 +1,14 @@
 #!/bin/sh
 # exports.sh LIBRARY MAP HEADER - the three must name the same functions: what libpinfold.so exports, what pinfold.map
-# lists, and what pinfold.h declares. LIBRARY may be a folder to look in; status 77 where there is no library.
+# lists, and what pinfold.h declares.
 set -eu
 library=$1 map=$2 header=$3
-if [ -d "$library" ]; then
-	library=$(find "$library" -name '*.p' -prune -o -name 'libpinfold.so*' -type f -print | head -n 1)
-	[ -n "$library" ] || { echo "skipped: no libpinfold.so was built"; exit 77; }
-fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u > "$work/exported"
-sed 's,/\*.*\*/,,; s,#.*,,' "$map" | tr ';{}' '\n\n\n' | awk '
+sed 's,/\*.*\*/,,; s,#.*,,; s,[;{}],\n,g' "$map" | awk '
 	/global:/ { global = 1; sub(/.*global:/, "") }
 	/local:/ { global = 0 }
 	global && NF > 0 { print $1 }' | sort -u > "$work/listed"
