@@ -4,7 +4,8 @@
  * An allow list: what is in no allowed group is refused. How it is refused matters as much. ENOSYS says "this kernel
  * has no such call": libraries then fall back to the older one, so it is the answer for calls too new or too rich to be
  * needed (clone3, openat2, io_uring) and for numbers nobody knows yet. EPERM is the answer for what a program must
- * understand to be forbidden. A refused call is never asked of the kernel, whatever its arguments are.
+ * understand to be forbidden, and for changes of owner, which copying programs go on without when it is EPERM. A
+ * refused call is never asked of the kernel, whatever its arguments are.
  *
  * Decisions worth a reason:
  * ptrace, process_vm_*, kcmp, pidfd_getfd: refused. They reach into other processes; debuggers need "allow".
@@ -31,6 +32,8 @@ const struct syscall_group syscall_groups[] = {
 	{"looking at files", GROUP_STRICT, ENOSYS,
 		"stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat getdents getdents64 "
 		"statfs fstatfs getcwd"},
+	{"reading attributes", GROUP_STRICT, ENOSYS,
+		"getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr getxattrat listxattrat file_getattr"},
 	{"changing the tree", GROUP_STRICT, ENOSYS,
 		"mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat chdir "
 		"fchdir chmod fchmod fchmodat fchmodat2 umask utime utimes utimensat futimesat truncate ftruncate "
@@ -56,6 +59,8 @@ const struct syscall_group syscall_groups[] = {
 	{"who and where am I", GROUP_STRICT, ENOSYS,
 		"getuid geteuid getgid getegid getresuid getresgid getgroups capget uname sysinfo getrandom getcpu "
 		"getrusage getrlimit setrlimit prlimit64"},
+	{"identity within the namespace", GROUP_STRICT, ENOSYS,
+		"setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups capset"},
 	{"own scheduling", GROUP_STRICT, ENOSYS,
 		"sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler sched_getattr "
 		"sched_get_priority_max sched_get_priority_min sched_rr_get_interval getpriority"},
@@ -64,13 +69,10 @@ const struct syscall_group syscall_groups[] = {
 		"getsockopt setsockopt"},
 
 	{"sockets", GROUP_DEFAULT, ENOSYS, "socket bind listen accept accept4 connect"},
-	{"owners, attributes, special files", GROUP_DEFAULT, ENOSYS,
-		"chown fchown lchown fchownat mknod mknodat setxattr lsetxattr fsetxattr getxattr lgetxattr fgetxattr "
-		"listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr getxattrat listxattrat "
-		"removexattrat file_getattr"},
+	{"owners and special files", GROUP_DEFAULT, EPERM, "chown fchown lchown fchownat mknod mknodat"},
+	{"writing attributes", GROUP_DEFAULT, EOPNOTSUPP,
+		"setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr removexattrat"},
 	{"watching files", GROUP_DEFAULT, ENOSYS, "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch"},
-	{"identity within the namespace", GROUP_DEFAULT, ENOSYS,
-		"setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups capset"},
 	{"priority and policy of the own process", GROUP_DEFAULT, ENOSYS,
 		"sched_setparam sched_setscheduler sched_setattr setpriority ioprio_get ioprio_set get_mempolicy"},
 	{"System V and POSIX message passing", GROUP_DEFAULT, ENOSYS,

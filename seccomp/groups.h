@@ -17,7 +17,7 @@ enum group_access {
 struct syscall_group {
 	const char *title; /* for people, and the row's name in the documentation */
 	enum group_access access;
-	int refusal;       /* errno where it is refused by a profile that names it: EPERM or ENOSYS */
+	int refusal;       /* errno under the built-in profiles that do not allow it */
 	const char *names; /* separated by single spaces */
 };
 
