@@ -154,8 +154,10 @@ static void name_interpreter(const char *path, struct init_event *failure)
 
 static long try_exec(const struct start *start, const char *path)
 {
-	long r = init_call(__NR_execve, path, start->argv, start->environment);
+	long r;
 
+	start->failure->sys_errno = 0; /* of an earlier candidate: execve does not return where it succeeds */
+	r = init_call(__NR_execve, path, start->argv, start->environment);
 	(void)check(start, r, INIT_STEP_EXEC, path);
 	if (r == -ENOENT && init_call(__NR_access, path, 0) == 0) {
 		name_interpreter(path, start->failure);
@@ -196,6 +198,9 @@ static void search_and_exec(const struct start *start, const char *name)
 	while (next_candidate(&path, name, joined)) {
 		long r = joined[0] == '\0' ? -ENOENT : try_exec(start, joined);
 
+		/* A directory of the PATH that cannot be entered holds nothing, as far as the command is concerned. */
+		if (r == -EACCES && init_call(__NR_access, joined, 0) != 0)
+			continue;
 		if (r == -EACCES)
 			denied = *start->failure;
 		else if (r != -ENOENT && r != -ENOTDIR && r != -ENAMETOOLONG && r != -ESTALE && r != -ELOOP)
