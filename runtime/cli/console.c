@@ -206,6 +206,18 @@ int cli_fail_usage_take(const struct settings *settings, pinfold_error *error)
 	return fail_take(settings, error, CLI_USAGE);
 }
 
+static enum error_code code_of_errno(int sys_errno)
+{
+	if (sys_errno == ENOENT || sys_errno == ENOTDIR)
+		return ERROR_NOT_FOUND;
+	return sys_errno == EACCES || sys_errno == EPERM ? ERROR_PERMISSION_DENIED : ERROR_IO;
+}
+
+int cli_open_error(struct error *err, int sys_errno, const char *option, const char *what, const char *path)
+{
+	return error_set_errno(err, code_of_errno(sys_errno), sys_errno, option, "%s: cannot %s %s", option, what, path);
+}
+
 int cli_usage(const struct settings *settings, const char *fmt, ...)
 {
 	char text[400];

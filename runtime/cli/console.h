@@ -27,6 +27,8 @@ must_check int cli_fail(const struct settings *settings, const struct error *err
 must_check int cli_fail_take(const struct settings *settings, pinfold_error *error);
 /* The same for an error of the library that a flag's value has caused: a usage error. */
 must_check int cli_fail_usage_take(const struct settings *settings, pinfold_error *error);
+/* What a failure to open a path of the caller's is called; sets err and returns -1. */
+int cli_open_error(struct error *err, int sys_errno, const char *option, const char *what, const char *path);
 /* A usage error with its text. */
 must_check int cli_usage(const struct settings *settings, const char *fmt, ...) printf_like(2, 3);
 

@@ -36,8 +36,7 @@ static int open_directory(struct settings const *settings, struct delivery *deli
 	delivery->name = slash != NULL ? slash + 1 : path;
 	delivery->directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (delivery->directory_fd < 0)
-		return error_set_errno(err, ERROR_IO, errno, "--result-file",
-			"--result-file: cannot open the directory %s", directory);
+		return cli_open_error(err, errno, "--result-file", "open the directory", directory);
 	return 0;
 }
 
@@ -48,8 +47,7 @@ static int check_place(const struct delivery *delivery, const char *path, struct
 	if (delivery->name[0] == '\0' || str_equal(delivery->name, ".") || str_equal(delivery->name, ".."))
 		return error_set(err, ERROR_USAGE, "--result-file", "--result-file: %s names no file", path);
 	if (faccessat(delivery->directory_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return error_set_errno(
-			err, ERROR_IO, errno, "--result-file", "--result-file: cannot write beside %s", path);
+		return cli_open_error(err, errno, "--result-file", "write beside", path);
 	if (fstatat(delivery->directory_fd, delivery->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 		!S_ISREG(status.st_mode)) {
 		error_set(err, ERROR_USAGE, "--result-file", "--result-file: %s is there and is no file", path);
@@ -100,8 +98,7 @@ static int deliver_file(const struct delivery *delivery, const char *json, struc
 		return -1;
 	rc = write_beside(delivery, name, json, err);
 	if (rc == 0 && renameat(delivery->directory_fd, name, delivery->directory_fd, delivery->name) < 0)
-		rc = error_set_errno(
-			err, ERROR_IO, errno, "--result-file", "--result-file: cannot replace %s", delivery->name);
+		rc = cli_open_error(err, errno, "--result-file", "replace", delivery->name);
 	if (rc < 0)
 		(void)unlinkat(delivery->directory_fd, name, 0);
 	return rc;

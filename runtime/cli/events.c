@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/monotime.h"
+#include "runtime/cli/console.h"
 
 #define BACKLOG_BYTES_MAX ((size_t)64 << 20)
 #define PATIENCE_NS       (5 * NS_PER_S)
@@ -41,13 +42,13 @@ int cli_events_open(struct events *events, const struct settings *settings, stru
 	if (fd < 0 && errno == ELOOP)
 		return refuse(path, err);
 	if (fd < 0)
-		return error_set_errno(err, ERROR_IO, errno, "--events", "--events: cannot open %s", path);
+		return cli_open_error(err, errno, "--events", "open", path);
 	if (fstat(fd, &status) < 0)
-		return error_set_errno(err, ERROR_IO, errno, "--events", "--events: cannot look at %s", path);
+		return cli_open_error(err, errno, "--events", "look at", path);
 	if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
 		return refuse(path, err);
 	if (S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0)
-		return error_set_errno(err, ERROR_IO, errno, "--events", "--events: cannot empty %s", path);
+		return cli_open_error(err, errno, "--events", "empty", path);
 	events->fd = steal_fd(&fd);
 	events->owned = true;
 	return 0;

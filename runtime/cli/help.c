@@ -175,8 +175,8 @@ int cli_help(const struct settings *settings)
 	nearest = cli_verb_nearest(settings->words[0]);
 	str_printable(settings->words[0], shown, sizeof shown);
 	if (nearest != NULL)
-		return cli_usage(settings, "no verb \"%s\"; did you mean \"%s\"?", shown, nearest);
-	return cli_usage(settings, "no verb \"%s\"", shown);
+		return cli_usage(settings, "unknown verb \"%s\"; did you mean \"%s\"?", shown, nearest);
+	return cli_usage(settings, "unknown verb \"%s\"", shown);
 }
 
 int cli_version(const struct settings *settings)

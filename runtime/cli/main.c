@@ -20,7 +20,7 @@
 
 static const char run_text[] =
 	"examples:\n"
-	"  an agent's shell command, as text for programs, with the whole story of how it ended:\n"
+	"  an agent's shell command, answered by one JSON document with the whole story of how it ended:\n"
 	"    pinfold run --json -p :workspace-write -w /src/project --timeout 2m -c 'npm test 2>&1 | tail -50'\n"
 	"  a build that must not reach the network, with its output on this terminal:\n"
 	"    pinfold run -p :workspace-write --timeout none -- make -j4\n"
@@ -114,9 +114,9 @@ static int unknown_verb(const struct settings *settings, const char *word)
 
 	str_printable(word, shown, sizeof shown);
 	if (nearest != NULL)
-		error_set(&err, ERROR_USAGE, "verb", "no verb \"%s\"; did you mean \"%s\"?", shown, nearest);
+		error_set(&err, ERROR_USAGE, "verb", "unknown verb \"%s\"; did you mean \"%s\"?", shown, nearest);
 	else
-		error_set(&err, ERROR_USAGE, "verb", "no verb \"%s\"", shown);
+		error_set(&err, ERROR_USAGE, "verb", "unknown verb \"%s\"", shown);
 	error_set_fix(&err, "see \"pinfold help\"");
 	return cli_fail(settings, &err);
 }
@@ -131,7 +131,7 @@ static int without_verb(char **words)
 		settings.json = settings.json || str_equal(*word, "--json");
 	if (*words != NULL)
 		return unknown_verb(&settings, *words);
-	error_set(&err, ERROR_USAGE, "verb", "what shall I do?");
+	error_set(&err, ERROR_USAGE, "verb", "no verb given");
 	error_set_fix(&err, "see \"pinfold help\"");
 	return cli_fail(&settings, &err);
 }

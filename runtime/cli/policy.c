@@ -146,7 +146,7 @@ static bool has_flags(const struct settings *settings)
 int cli_policy(const struct settings *settings)
 {
 	if (settings->n_words == 0)
-		return cli_usage(settings, "what about policies? list, show [P] or validate P");
+		return cli_usage(settings, "no action given: list, show [P] or validate P");
 	for (size_t i = 0; i < N_ACTIONS; i++) {
 		if (!str_equal(actions[i].name, settings->words[0]))
 			continue;

@@ -71,7 +71,7 @@ static int open_stdin(const struct settings *settings, struct request *request)
 	request->stdin_fd = open(settings->stdin_from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (request->stdin_fd >= 0)
 		return CLI_DONE;
-	error_set_errno(&err, ERROR_IO, errno, "--stdin", "--stdin: cannot open %s", settings->stdin_from);
+	cli_open_error(&err, errno, "--stdin", "open", settings->stdin_from);
 	return cli_fail(settings, &err);
 }
 
