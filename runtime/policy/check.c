@@ -112,34 +112,44 @@ static bool cut_last(char *path)
 	return true;
 }
 
-static int check_write(const struct policy_item *write, const struct index *denied, struct diag *diag, struct error *err)
+/* On one path deny wins over read, and read over write: a write that loses has no effect, which nobody means. */
+static void check_tie(const struct policy_item *write, const struct index *winners, const char *list, struct diag *diag)
+{
+	char shown[120];
+
+	if (index_find(winners, write->text) != NULL)
+		tell(diag, true, FIELD_WRITE, write, "\"%s\" is in %s too, which wins",
+			str_printable(write->text, shown, sizeof shown), list);
+}
+
+static int check_inside_denied(
+	const struct policy_item *write, const struct index *denied, struct diag *diag, struct error *err)
 {
 	cleanup_free char *above = strdup(write->text);
 	cleanup_buf struct buf place = {};
 	char shown[120];
-	const struct policy_item *deny = index_find(denied, write->text);
+	const struct policy_item *deny = NULL;
 
 	if (above == NULL)
 		return error_no_memory(err);
-	(void)str_printable(write->text, shown, sizeof shown);
-	if (deny != NULL)
-		tell(diag, true, FIELD_WRITE, write, "\"%s\" is denied too, which wins", shown);
-	deny = NULL;
 	while (deny == NULL && cut_last(above))
 		deny = index_find(denied, above);
 	if (deny == NULL)
 		return 0;
 	policy_origin_place(&deny->origin, &place);
-	tell(diag, false, FIELD_WRITE, write, "\"%s\" lies inside the denied \"%s\" (%s)", shown, above, buf_str(&place));
-	return 0;
+	tell(diag, false, FIELD_WRITE, write, "\"%s\" lies inside the denied \"%s\" (%s)",
+		str_printable(write->text, shown, sizeof shown), above, buf_str(&place));
+	return buf_check(&place, err);
 }
 
 static int check_writes(const struct policy_settings *settings, struct diag *diag, struct error *err)
 {
 	const struct policy_setting *writes = &settings->fields[FIELD_WRITE];
 	cleanup_index struct index denied = {};
+	cleanup_index struct index readable = {};
 
-	if (index_new(&settings->fields[FIELD_DENY], is_plain_deny, &denied, err) < 0)
+	if (index_new(&settings->fields[FIELD_DENY], is_plain_deny, &denied, err) < 0 ||
+		index_new(&settings->fields[FIELD_READ], is_any, &readable, err) < 0)
 		return -1;
 	for (size_t i = 0; i < writes->n; i++) {
 		const struct policy_item *write = &writes->items[i];
@@ -147,9 +157,9 @@ static int check_writes(const struct policy_settings *settings, struct diag *dia
 		if (strcmp(write->text, "/") == 0)
 			tell(diag, true, FIELD_WRITE, write,
 				"\"/\" makes all writable that the command's user may write");
-		if (policy_path_has_parent_steps(write->text))
-			continue;
-		if (check_write(write, &denied, diag, err) < 0)
+		check_tie(write, &denied, "deny", diag);
+		check_tie(write, &readable, "read", diag);
+		if (!policy_path_has_parent_steps(write->text) && check_inside_denied(write, &denied, diag, err) < 0)
 			return -1;
 	}
 	return 0;

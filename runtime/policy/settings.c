@@ -41,7 +41,7 @@ static bool append(struct arena *arena, struct policy_setting *setting, size_t m
 {
 	struct policy_item *slot;
 
-	if (setting->n >= max)
+	if (setting->n - setting->n_builtin >= max)
 		return false;
 	slot = arena_push(arena, &setting->items, &setting->n);
 	if (slot == NULL)

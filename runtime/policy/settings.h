@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "runtime/policy/field.h"
 
-/* More entries in one list than any plan can mount. */
+/* More entries in one list, besides those of built-ins, than any plan can mount. */
 #define POLICY_LIST_MAX  32768
 #define POLICY_KEYED_MAX 4096
 
