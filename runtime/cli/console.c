@@ -188,7 +188,7 @@ static void tell_details(const pinfold_error *error)
 
 static int fail_take(const struct settings *settings, pinfold_error *error, int status)
 {
-	cli_say("%s: %s (%s)", settings->verb->name, pinfold_error_message(error), pinfold_error_code(error));
+	cli_say("%s: %s", settings->verb->name, pinfold_error_message(error));
 	tell_details(error);
 	if (settings->json && cli_print_document(settings, pinfold_error_json(error)) != CLI_DONE)
 		status = CLI_FAILED;
