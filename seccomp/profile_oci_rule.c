@@ -7,7 +7,8 @@
  * Where libseccomp leaves the order open, because conditions overlap, the harder answer wins (profile_oci.c sorts).
  *
  * Conditions are taken for a command without capabilities on the kernel that runs. Rules that do not apply are read to
- * the end all the same: a mistake in them is a mistake.
+ * the end all the same, and a mistake in them is a mistake; only names that nobody knows are then not worth a word, for
+ * they are calls of the architectures such rules are for.
  */
 #include <string.h>
 
@@ -215,14 +216,14 @@ static void name_add(struct oci_reader *reader, const struct oci_node *node, con
 		call_add(reader, call, &tests->list[i], 1, action);
 }
 
-/* False where the name says nothing on x86-64: of another architecture, or unknown, which is told. */
-static bool name_known(struct oci_reader *reader, const struct oci_node *node)
+/* False where the name says nothing on x86-64: of another architecture, or unknown, which is told if the rule applies. */
+static bool name_known(struct oci_reader *reader, const struct oci_node *node, bool applies)
 {
 	const char *name = oci_text(node), *nearest;
 	int number = syscall_number(name);
 	char printable[80];
 
-	if (node->json == NULL || syscall_is_foreign(name))
+	if (node->json == NULL || syscall_is_foreign(name) || (number < 0 && !applies))
 		return false;
 	if (number >= 0 && number < SYSCALL_NUMBERS) {
 		reader->newest = number > reader->newest ? number : reader->newest;
@@ -252,12 +253,12 @@ void oci_rule(struct oci_reader *reader, const struct oci_node *rule)
 	applies = tests_read(reader, rule, &tests) && applies;
 	if ((name.json == NULL || *oci_text(&name) == '\0') == (json_array_size(names.json) == 0))
 		oci_error(reader, rule, "must have either \"name\" or \"names\"");
-	if (name.json != NULL && name_known(reader, &name) && applies)
+	if (name.json != NULL && name_known(reader, &name, applies) && applies)
 		name_add(reader, &name, &tests, action);
 	for (size_t i = 0; i < json_array_size(names.json); i++) {
 		struct oci_node element = oci_element(reader, &names, i, JSON_STRING);
 
-		if (name_known(reader, &element) && applies)
+		if (name_known(reader, &element, applies) && applies)
 			name_add(reader, &element, &tests, action);
 	}
 }

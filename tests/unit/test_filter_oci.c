@@ -384,6 +384,14 @@ Test(filter_oci, names_that_are_not_of_this_machine)
 	cr_expect_eq(decide(&reading, SYS_read, 0), SECCOMP_RET_ALLOW);
 }
 
+Test(filter_oci, unknown_names_in_rules_for_other_machines)
+{
+	cleanup_reading struct reading reading = read_rules("{\"names\": [\"breakpoint\", \"set_tls\"], \"action\": "
+							    "\"SCMP_ACT_ALLOW\", \"includes\": {\"arches\": [\"arm\"]}}");
+
+	cr_expect_eq(reading.diag.n, 0);
+}
+
 Test(filter_oci, architectures_and_flags_that_are_taken)
 {
 	cleanup_reading struct reading reading = read_good(
