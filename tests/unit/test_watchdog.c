@@ -1,0 +1,458 @@
+/*
+ * Each scene is a tree of its own in a pid namespace of its own, which takes at most some 64 MiB under a RLIMIT_AS,
+ * says "ready" and waits to be killed.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/monotime.h"
+#include "cgroup/watch_memory.h"
+#include "cgroup/watch_tree.h"
+#include "cgroup/watchdog.h"
+#include "tests/unit/fake_init.h"
+#include "tests/unit/harness.h"
+
+TestSuite(watchdog, .fini = harness_leak_check, .timeout = 120);
+
+#define MIB        ((size_t)1 << 20)
+#define HOG        (32 * MIB)
+#define SLACK      (4 * MIB)
+#define TIGHT      (16 * MIB) /* a limit that makes every look an exact one */
+#define COPIES     4
+#define MEMFILE_FD 100
+#define ADDRESS    ((rlim_t)1 << 30)
+
+/* --- what the trees do ------------------------------------------------------------------------------------------- */
+
+static void fill(void *memory, size_t size)
+{
+	for (size_t i = 0; i < size; i += 4096)
+		((volatile char *)memory)[i] = 1;
+}
+
+static void *map(int flags, int fd)
+{
+	void *memory = mmap(NULL, HOG, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (memory == MAP_FAILED)
+		_exit(80);
+	return memory;
+}
+
+static void take_private(void)
+{
+	fill(map(MAP_PRIVATE | MAP_ANONYMOUS, -1), HOG);
+}
+
+static void take_shared(void)
+{
+	fill(map(MAP_SHARED | MAP_ANONYMOUS, -1), HOG);
+}
+
+static void write_file(int fd)
+{
+	static char chunk[65536];
+
+	for (size_t done = 0; done < HOG; done += sizeof chunk) {
+		if (write(fd, chunk, sizeof chunk) != (ssize_t)sizeof chunk)
+			_exit(81);
+	}
+}
+
+static void take_written_memfile(void)
+{
+	write_file(memfd_create("hog", 0));
+}
+
+static void take_mapped_memfile(void)
+{
+	int fd = memfd_create("hog", 0);
+
+	if (ftruncate(fd, (off_t)HOG) < 0)
+		_exit(82);
+	fill(map(MAP_SHARED, fd), HOG);
+}
+
+static void take_memfile_mapped_only(void)
+{
+	int fd = memfd_create("hog", 0);
+
+	if (ftruncate(fd, (off_t)HOG) < 0)
+		_exit(82);
+	fill(map(MAP_SHARED, fd), HOG);
+	(void)close(fd);
+}
+
+static void take_tmpfs(void)
+{
+	int fd = open("/tmp/hog", O_RDWR | O_CREAT, 0600);
+
+	write_file(fd);
+	(void)close(fd);
+}
+
+static void take_mapped_tmpfs(void)
+{
+	int fd = open("/tmp/hog", O_RDWR | O_CREAT, 0600);
+
+	if (ftruncate(fd, (off_t)HOG) < 0)
+		_exit(82);
+	fill(map(MAP_SHARED, fd), HOG);
+}
+
+static void take_deleted_tmpfs(void)
+{
+	int fd = open("/tmp/hog", O_RDWR | O_CREAT, 0600);
+
+	if (unlink("/tmp/hog") < 0)
+		_exit(83);
+	write_file(fd);
+}
+
+static void take_sysv(void)
+{
+	int id = shmget(IPC_PRIVATE, HOG, 0600 | IPC_CREAT);
+	void *memory = shmat(id, NULL, 0);
+
+	if (memory == (void *)-1)
+		_exit(84);
+	fill(memory, HOG);
+}
+
+static void take_detached_sysv(void)
+{
+	int id = shmget(IPC_PRIVATE, HOG, 0600 | IPC_CREAT);
+	void *memory = shmat(id, NULL, 0);
+
+	if (memory == (void *)-1)
+		_exit(84);
+	fill(memory, HOG);
+	if (shmdt(memory) < 0)
+		_exit(85);
+}
+
+static void fork_copies(void (*each)(void))
+{
+	int ready[2];
+	char c;
+
+	if (pipe(ready) < 0)
+		_exit(86);
+	for (int i = 0; i < COPIES; i++) {
+		if (fork() == 0) {
+			if (each != NULL)
+				each();
+			(void)!write(ready[1], "r", 1);
+			for (;;)
+				(void)pause();
+		}
+	}
+	for (int i = 0; i < COPIES; i++)
+		(void)!read(ready[0], &c, 1);
+}
+
+static void take_an_eighth(void)
+{
+	fill(map(MAP_PRIVATE | MAP_ANONYMOUS, -1), HOG / COPIES);
+}
+
+static void take_many_small(void)
+{
+	fork_copies(take_an_eighth);
+}
+
+static void share_after_fork(void)
+{
+	take_private();
+	fork_copies(NULL);
+}
+
+static void map_memfile(void)
+{
+	fill(map(MAP_SHARED, MEMFILE_FD), HOG);
+}
+
+static void share_memfile(void)
+{
+	if (dup2(memfd_create("shared", 0), MEMFILE_FD) < 0 || ftruncate(MEMFILE_FD, (off_t)HOG) < 0)
+		_exit(82);
+	fork_copies(map_memfile);
+}
+
+static void map_a_file(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	volatile char *memory = mmap(NULL, 8 * MIB, PROT_READ, MAP_PRIVATE, fd, 0);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	for (off_t i = 0; i < size && (size_t)i < 8 * MIB; i += 4096)
+		(void)memory[i];
+}
+
+static void reserve(void)
+{
+	if (mmap(NULL, 20 * HOG, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+		_exit(87);
+}
+
+/* A parent with much memory that waits for its vfork child. */
+static void share_by_vfork(void)
+{
+	int ready[2];
+	char c;
+
+	if (pipe(ready) < 0)
+		_exit(86);
+	take_private();
+	if (fork() == 0) { /* a copy: its pages are the parent's, until it writes */
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			(void)!write(ready[1], "r", 1);
+			for (;;)
+				(void)pause();
+		}
+		_exit(0);
+	}
+	(void)!read(ready[0], &c, 1);
+}
+
+static void burn_cpu(void)
+{
+	uint64_t end = monotime_ns() + 400 * NS_PER_MS;
+
+	while (monotime_ns() < end)
+		;
+}
+
+static void burn_cpu_in_waited_children(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			burn_cpu();
+			_exit(0);
+		}
+		(void)waitpid(pid, NULL, 0);
+	}
+}
+
+struct scene {
+	void (*act)(void);
+};
+
+static void hold(int control, void *userdata)
+{
+	const struct scene *scene = userdata;
+	const struct rlimit limit = {ADDRESS, ADDRESS};
+	pid_t pid;
+
+	(void)setrlimit(RLIMIT_AS, &limit);
+	pid = fork();
+	if (pid == 0) {
+		scene->act();
+		(void)send(control, "ready", 5, 0);
+		for (;;)
+			(void)pause();
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+/* --- what is seen of them ---------------------------------------------------------------------------------------- */
+
+struct look {
+	struct fake_tree tree;
+	struct watchdog *watchdog;
+};
+
+static struct look open_look(void (*act)(void), uint64_t limit)
+{
+	struct scene scene = {act};
+	struct look look = {.tree = fake_tree_start(hold, &scene)};
+	struct error err = {0};
+	char answer[8];
+
+	cr_assert_eq(recv(look.tree.control_fd, answer, sizeof answer, 0), 5, "the tree ended early");
+	harness_ok(watchdog_new(look.tree.proc_fd, &look.tree.tmpfs_fd, 1, look.tree.sysvipc_fd, limit, &look.watchdog,
+			   &err),
+		&err);
+	return look;
+}
+
+static void close_look(struct look *look)
+{
+	look->watchdog = watchdog_free(look->watchdog);
+	fake_tree_stop(&look->tree);
+}
+
+/* The first look above a limit is not believed: two. */
+static struct watchdog_sample sample_twice(struct look *look)
+{
+	struct watchdog_sample sample = {0};
+	struct error err = {0};
+
+	for (int i = 0; i < 2; i++)
+		harness_ok(watchdog_sample(look->watchdog, &sample, &err), &err);
+	return sample;
+}
+
+static void expect_memory(void (*act)(void), size_t wanted, const char *what)
+{
+	struct look look = open_look(act, TIGHT);
+	struct watchdog_sample sample = sample_twice(&look);
+
+	cr_expect_geq(sample.memory_bytes, wanted - SLACK, "%s: %llu", what, (unsigned long long)sample.memory_bytes);
+	cr_expect_leq(sample.memory_bytes, wanted + SLACK, "%s: %llu", what, (unsigned long long)sample.memory_bytes);
+	close_look(&look);
+}
+
+/* Far above, the cheap bound answers; it may count too much or too little, but not say that the limit is passed. */
+static void expect_cheap(void (*act)(void), const char *what)
+{
+	struct look look = open_look(act, 4096 * MIB);
+	struct watchdog_sample sample = sample_twice(&look);
+
+	cr_expect_lt(sample.memory_bytes, 8 * HOG, "%s: %llu", what, (unsigned long long)sample.memory_bytes);
+	cr_expect_eq(watchdog_interval_ns(look.watchdog), 50 * NS_PER_MS, "%s", what);
+	close_look(&look);
+}
+
+static const struct {
+	const char *what;
+	void (*act)(void);
+} hogs[] = {
+	{"private", take_private},
+	{"shared", take_shared},
+	{"written memory file", take_written_memfile},
+	{"mapped memory file", take_mapped_memfile},
+	{"memory file that is only mapped", take_memfile_mapped_only},
+	{"tmpfs", take_tmpfs},
+	{"mapped tmpfs", take_mapped_tmpfs},
+	{"deleted tmpfs", take_deleted_tmpfs},
+	{"SysV", take_sysv},
+	{"detached SysV", take_detached_sysv},
+	{"many small children", take_many_small},
+	{"forked copies", share_after_fork},
+	{"shared memory file", share_memfile},
+	{"vfork", share_by_vfork},
+};
+
+Test(watchdog, counts_each_kind_of_memory_once)
+{
+	for (size_t i = 0; i < sizeof hogs / sizeof *hogs; i++)
+		expect_memory(hogs[i].act, HOG, hogs[i].what);
+}
+
+Test(watchdog, is_cheap_far_below_the_limit)
+{
+	for (size_t i = 0; i < sizeof hogs / sizeof *hogs; i++)
+		expect_cheap(hogs[i].act, hogs[i].what);
+}
+
+Test(watchdog, does_not_count_files_and_reservations)
+{
+	expect_memory(map_a_file, 0 + SLACK, "a mapped file");
+	expect_memory(reserve, 0 + SLACK, "reserved addresses");
+}
+
+Test(watchdog, does_not_believe_one_look)
+{
+	struct look look = open_look(take_private, TIGHT);
+	struct watchdog_sample sample = {0};
+	struct error err = {0};
+
+	harness_ok(watchdog_sample(look.watchdog, &sample, &err), &err);
+	cr_expect_eq(sample.memory_bytes, TIGHT);
+	cr_expect_eq(watchdog_interval_ns(look.watchdog), 2 * NS_PER_MS);
+	harness_ok(watchdog_sample(look.watchdog, &sample, &err), &err);
+	cr_expect_gt(sample.memory_bytes, TIGHT);
+	close_look(&look);
+}
+
+Test(watchdog, counts_processes_without_the_init)
+{
+	struct look look = open_look(take_many_small, UINT64_MAX);
+	struct watchdog_sample sample = sample_twice(&look);
+
+	cr_expect_eq(sample.processes, COPIES + 1);
+	close_look(&look);
+}
+
+Test(watchdog, counts_cpu_time_of_living_and_waited_for)
+{
+	struct look look = open_look(burn_cpu, UINT64_MAX);
+	struct watchdog_sample sample = sample_twice(&look);
+
+	cr_expect_geq(sample.cpu_user_ns + sample.cpu_system_ns, 20 * NS_PER_MS);
+	close_look(&look);
+	look = open_look(burn_cpu_in_waited_children, UINT64_MAX);
+	sample = sample_twice(&look);
+	cr_expect_geq(sample.cpu_user_ns + sample.cpu_system_ns, 20 * NS_PER_MS);
+	close_look(&look);
+}
+
+Test(watchdog, cpu_time_never_decreases)
+{
+	struct look look = open_look(burn_cpu, UINT64_MAX);
+	struct watchdog_sample before = sample_twice(&look), after = {0};
+	struct error err = {0};
+
+	cr_assert_eq(kill(look.tree.pid, SIGKILL), 0);
+	cr_assert_eq(waitid(P_PIDFD, (id_t)look.tree.pidfd, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	(void)usleep(20000); /* older than the statistics may be */
+	harness_ok(watchdog_sample(look.watchdog, &after, &err), &err);
+	cr_expect_eq(after.processes, 0);
+	cr_expect_geq(after.cpu_user_ns + after.cpu_system_ns, before.cpu_user_ns + before.cpu_system_ns);
+	close_look(&look);
+}
+
+Test(watchdog, keeps_few_descriptors)
+{
+	struct look look = open_look(take_many_small, UINT64_MAX);
+	int before = harness_count_fds();
+	struct watchdog_sample sample = sample_twice(&look);
+
+	(void)sample;
+	cr_expect_leq(harness_count_fds() - before, 16);
+	look.watchdog = watchdog_free(look.watchdog);
+	cr_expect_eq(harness_count_fds(), before - 1);
+	close_look(&look);
+}
+
+Test(watchdog, reads_a_stat_whatever_the_name)
+{
+	struct watch_process process = {0};
+	const char *text = "7 (a) b) (c) R 5 7 7 0 -1 4194560 1 2 3 4 100 50 7 8 20 0 3 0 4242 0 0";
+
+	cr_assert(watch_tree_parse_stat(text, &process));
+	cr_expect_eq(process.state, 'R');
+	cr_expect_eq(process.parent, 5);
+	cr_expect_eq(process.own.user_ns, 1000 * NS_PER_MS);
+	cr_expect_eq(process.own.system_ns, 500 * NS_PER_MS);
+	cr_expect_eq(process.children.user_ns, 70 * NS_PER_MS);
+	cr_expect_eq(process.children.system_ns, 80 * NS_PER_MS);
+	cr_expect_eq(process.tasks, 3);
+	cr_expect_eq(process.start_time, 4242);
+	cr_expect_not(watch_tree_parse_stat("", &process));
+	cr_expect_not(watch_tree_parse_stat("7 (a) R 5 7", &process));
+	cr_expect_not(watch_tree_parse_stat("7 (a", &process));
+}
+
+Test(watchdog, reads_a_figure_by_its_whole_name)
+{
+	cr_expect_eq(watch_memory_parse_kb("Pss_Anon:    8 kB\nPss:   4 kB\n", "Pss"), 4096);
+	cr_expect_eq(watch_memory_parse_kb("Pss_Anon:    8 kB\nPss:   4 kB\n", "Pss_Anon"), 8192);
+	cr_expect_eq(watch_memory_parse_kb("Pss_Anon:    8 kB\n", "Rss"), 0);
+	cr_expect_eq(watch_memory_parse_kb("", "Rss"), 0);
+}
