@@ -135,7 +135,6 @@ int ending_begin(struct supervisor *s, enum end_cause cause, double limit, doubl
 	s->cause = cause;
 	s->limit_value = limit;
 	s->limit_actual = actual;
-	s->ended_ns = monotime_ns();
 	if (event_limit(s, err) < 0)
 		return -1;
 	return has_grace(s, cause) ? enter_terminating(s, err) : enter_killing(s, err);
@@ -200,13 +199,15 @@ static int clear_group(struct supervisor *s, struct error *err)
 
 int ending_tree_dead(struct supervisor *s, struct error *err)
 {
-	if (ending_read_events(s, err) < 0 || launched_reap(s->launched, &s->facts.init_status, err) < 0)
+	if (ending_read_events(s, err) < 0)
+		return -1;
+	loop_remove(s->loop, &s->control);
+	loop_remove(s->loop, &s->death); /* before the reaping closes its descriptor */
+	if (launched_reap(s->launched, &s->facts.init_status, err) < 0)
 		return -1;
 	s->facts.reaped = true;
 	if (s->ended_ns == 0)
 		s->ended_ns = monotime_ns();
-	loop_remove(s->loop, &s->control);
-	loop_remove(s->loop, &s->death);
 	loop_remove(s->loop, &s->sampler.timer);
 	s->monitor = mount_monitor_free(s->monitor);
 	feed_close(&s->feed);

@@ -1,13 +1,13 @@
 /*
  * The kernel says ENOENT for a missing program, for a script whose interpreter is missing and for a binary whose loader
- * is missing, and EACCES for a directory, a file without the x bit and a mount without exec. init tells which path was
- * looked at; here it becomes a sentence and, where one is known, a remedy. Programs and interpreters are named by the
- * confined side: they are printed escaped.
+ * is missing, and EACCES for a directory, a file without the x bit and a mount without exec. init tells which
+ * path was looked at; here it becomes a sentence and, where one is known, a remedy. Programs and interpreters are named
+ * by the confined side: they are printed escaped.
  */
 #include "runtime/supervise/exec_failure.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdbool.h>
 
 #include "base/str.h"
 
@@ -28,23 +28,15 @@ static const struct step_words steps[] = {
 	[INIT_STEP_TTY] = {"tty", "cannot make the terminal the command's own"},
 };
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
-}
-
 static void explain_exec(const struct init_event *event, const char *program, struct error *err)
 {
 	bool missing = event->sys_errno == ENOENT || event->sys_errno == ENOTDIR;
-	bool interpreter = event->text[0] != '\0' && strcmp(last_component(event->text), last_component(program)) != 0;
 	enum error_code code = missing ? ERROR_NOT_FOUND : ERROR_PERMISSION_DENIED;
 	char name[NAME_MAX_SHOWN], other[NAME_MAX_SHOWN];
 
 	(void)str_printable(program, name, sizeof name);
 	(void)str_printable(event->text, other, sizeof other);
-	if (missing && interpreter) {
+	if (event->interpreter != 0) {
 		(void)error_set_errno(err, code, event->sys_errno, "exec",
 			"cannot execute \"%s\": its interpreter \"%s\" is missing inside the boundary", name, other);
 		return;

@@ -118,7 +118,7 @@ static int check_limits(struct supervisor *s, uint64_t *interval_ns, struct erro
 
 static int tell(struct supervisor *s, uint64_t now_ns, struct error *err)
 {
-	if (!s->sampler.sampled || now_ns - s->sampler.last_event_ns < EVENT_NS)
+	if (!s->sampler.sampled || !s->facts.started || now_ns - s->sampler.last_event_ns < EVENT_NS)
 		return 0;
 	s->sampler.last_event_ns = now_ns;
 	return event_sample(s, err);

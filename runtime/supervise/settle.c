@@ -208,6 +208,8 @@ static int settle_peaks(struct supervisor *s, struct error *err)
 	if (s->sampler.sampled) {
 		outcome->memory_peak_bytes = s->sampler.memory_peak;
 		outcome->processes_peak = s->sampler.processes_peak;
+		if (s->facts.started && outcome->processes_peak == 0)
+			outcome->processes_peak = 1; /* the look came before the command */
 		if (mark_sampled(outcome, "processes_peak", err) < 0)
 			return -1;
 	}
@@ -269,6 +271,8 @@ int settle(struct supervisor *s, struct error *err)
 		if (output_result(&s->outputs[i], outcome->arena, &outcome->streams[i], err) < 0)
 			return -1;
 	}
+	if (outcome->error.code != ERROR_NONE && outcome->error.op[0] == '\0')
+		(void)snprintf(outcome->error.op, sizeof outcome->error.op, "run");
 	outcome->survivors_killed = s->facts.finished ? s->facts.finish.survivors : 0;
 	outcome->violations = s->violations.list;
 	outcome->n_violations = s->violations.n;
