@@ -106,7 +106,8 @@ static int read_proc(const char *path, struct buf *buf, struct error *err)
 
 static int find_own(char *ret_path, size_t size, struct error *err)
 {
-	cleanup_buf struct buf cgroup = {0}, mountinfo = {0};
+	cleanup_buf struct buf cgroup = {0};
+	cleanup_buf struct buf mountinfo = {0};
 	char path[PATH_MAX];
 	int missing = read_proc("/proc/self/cgroup", &cgroup, err);
 

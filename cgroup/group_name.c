@@ -26,6 +26,28 @@
 #define PID_MAX      INT32_MAX
 #define DECIMAL_BASE 10u
 
+/* A number without sign, space or leading zero, up to `end`; moves *at behind it. */
+static bool parse_number(const char **at, char end, uint64_t max, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	const char *digit = *at;
+
+	if (*digit == '0' && digit[1] != end)
+		return false;
+	for (; *digit >= '0' && *digit <= '9'; digit++) {
+		uint64_t units = (uint64_t)(*digit - '0');
+
+		if (value > (max - units) / DECIMAL_BASE)
+			return false;
+		value = value * DECIMAL_BASE + units;
+	}
+	if (digit == *at || *digit != end)
+		return false;
+	*at = digit + (end != '\0');
+	*ret_value = value;
+	return true;
+}
+
 bool group_parse_start_time(const char *stat, uint64_t *ret_ticks)
 {
 	/* Threat: the second field is the program's name in parentheses, chosen by the program: "a) S 1 (b". */
@@ -36,7 +58,7 @@ bool group_parse_start_time(const char *stat, uint64_t *ret_ticks)
 		if (at != NULL)
 			at++;
 	}
-	return at != NULL && sscanf(at, "%" SCNu64, ret_ticks) == 1;
+	return at != NULL && parse_number(&at, ' ', UINT64_MAX, ret_ticks);
 }
 
 /* 1 and the time; 0 where there is no such process (or none that may be seen); -1 with errno. */
@@ -91,32 +113,12 @@ const char *group_name_format(struct group_maker maker, uint64_t n, char *buf, s
 	return buf;
 }
 
-/* A number without sign, space or leading zero, up to `end`; moves *at behind it. */
-static bool parse_number(const char **at, char end, uint64_t max, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-	const char *digit = *at;
-
-	if (*digit == '0' && digit[1] != end)
-		return false;
-	for (; *digit >= '0' && *digit <= '9'; digit++) {
-		uint64_t units = (uint64_t)(*digit - '0');
-
-		if (value > (max - units) / DECIMAL_BASE)
-			return false;
-		value = value * DECIMAL_BASE + units;
-	}
-	if (digit == *at || *digit != end)
-		return false;
-	*at = digit + (end != '\0');
-	*ret_value = value;
-	return true;
-}
-
 bool group_name_parse(const char *name, struct group_maker *ret_maker)
 {
 	const char *at = name + strlen(PREFIX);
-	uint64_t pid, start_time, n;
+	uint64_t pid;
+	uint64_t start_time;
+	uint64_t n;
 
 	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !parse_number(&at, '-', PID_MAX, &pid) ||
 		!parse_number(&at, '-', UINT64_MAX, &start_time) || !parse_number(&at, '\0', UINT64_MAX, &n))

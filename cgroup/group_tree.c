@@ -49,7 +49,7 @@ static int find_child(int fd, char name[NAME_MAX + 1])
 		close(copy);
 		return -1;
 	}
-	while (errno = 0, (entry = readdir(directory)) != NULL) {
+	while (errno = 0, (entry = readdir(directory)) != NULL) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
 		if (!is_child(entry))
 			continue;
 		memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
@@ -62,7 +62,8 @@ static int find_child(int fd, char name[NAME_MAX + 1])
 static int remove_leaf(int base_fd, const char *name)
 {
 	cleanup_close int parent = -1;
-	char leaf[NAME_MAX + 1], child[NAME_MAX + 1];
+	char leaf[NAME_MAX + 1];
+	char child[NAME_MAX + 1];
 
 	if (strlen(name) > NAME_MAX) {
 		errno = ENAMETOOLONG;

@@ -88,7 +88,9 @@ static bool own_name(const char *cgroup, char *ret_name, size_t size)
 /* Fields: id parent device ROOT WHERE options, optional ones, "-", TYPE source options. */
 static bool parse_mount(const char *line, char *ret_root, char *ret_where, size_t size)
 {
-	struct span root, where, word;
+	struct span root;
+	struct span where;
+	struct span word;
 
 	for (int i = 0; i < 3; i++)
 		(void)next_word(&line);
@@ -129,7 +131,9 @@ static bool join(const char *where, const char *rest, char *ret_path, size_t siz
 
 bool location_candidate(const char *cgroup, const char *mountinfo, size_t n, char *ret_path, size_t size)
 {
-	char name[PATH_MAX], root[PATH_MAX], where[PATH_MAX];
+	char name[PATH_MAX];
+	char root[PATH_MAX];
+	char where[PATH_MAX];
 
 	if (!own_name(cgroup, name, sizeof name))
 		return false;

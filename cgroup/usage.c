@@ -5,12 +5,24 @@
  */
 #include "cgroup/usage.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_US 1000u
+
+/* Up to the end of the line. */
+static bool parse_decimal(const char *s, uint64_t *ret_value)
+{
+	char *end = NULL;
+
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*ret_value = strtoull(s, &end, 10);
+	return errno == 0 && (*end == '\n' || *end == '\0');
+}
 
 static bool find_value(const char *text, const char *name, uint64_t *ret_value)
 {
@@ -20,14 +32,15 @@ static bool find_value(const char *text, const char *name, uint64_t *ret_value)
 		if (*line == '\n')
 			line++;
 		if (strncmp(line, name, size) == 0 && line[size] == ' ')
-			return sscanf(line + size, "%" SCNu64, ret_value) == 1;
+			return parse_decimal(line + size + 1, ret_value);
 	}
 	return false;
 }
 
 bool usage_parse_cpu(const char *text, uint64_t *ret_user_ns, uint64_t *ret_system_ns)
 {
-	uint64_t user, system;
+	uint64_t user;
+	uint64_t system;
 
 	if (!find_value(text, "user_usec", &user) || !find_value(text, "system_usec", &system))
 		return false;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/monotime.h"
+#include "base/str.h"
 #include "cgroup/cgroup_probe.h"
 #include "ns/ns_probe.h"
 #include "runtime/host/host.h"
@@ -18,6 +18,7 @@
 
 #define INNER_UID        1000
 #define UID_BASE_DEFAULT 0x70000000u
+#define UID_BASE_MAX     (0xffff0000u - (1u << 22)) /* plus the largest pid, still a valid uid */
 
 static const enum host_fact ns_facts[_NS_ABILITY_COUNT] = {
 	[NS_USER] = FACT_USER_NAMESPACE,
@@ -74,16 +75,15 @@ static struct fact fact_of_trial(const struct host *host, enum host_fact which, 
 	return fact;
 }
 
-/* As the launch takes it: PINFOLD_UID_BASE, in any notation of C. */
+/* Where a launch would map a sandbox to. What is no number is refused by the plan, with a message of its own. */
 static uid_t uid_base(void)
 {
 	const char *text = secure_getenv("PINFOLD_UID_BASE");
-	char *end = NULL;
-	unsigned long value = text == NULL ? 0 : strtoul(text, &end, 0);
+	uint64_t base = UID_BASE_DEFAULT;
 
-	if (value == 0 || value >= UINT32_MAX || *end != '\0')
+	if (text == NULL || str_parse_u64(text, 1, UID_BASE_MAX, &base, NULL) < 0)
 		return UID_BASE_DEFAULT;
-	return (uid_t)value;
+	return (uid_t)base;
 }
 
 static struct ns_probe ns_probe_for(const struct host *host)

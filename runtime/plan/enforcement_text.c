@@ -43,7 +43,7 @@ static bool environment_is_utf8(void)
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *value = getenv(names[i]);
+		const char *value = getenv(names[i]); /* NOLINT(concurrency-mt-unsafe): read only */
 
 		if (value != NULL && *value != '\0')
 			return strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;
@@ -86,14 +86,16 @@ static size_t columns_of(const char *s, size_t size)
 static void append_prose(struct buf *out, const char *indent, const char *label, const char *s)
 {
 	cleanup_buf struct buf plain = {0};
-	size_t margin = strlen(indent) + strlen(label), column = margin;
+	size_t margin = strlen(indent) + strlen(label);
+	size_t column = margin;
 
 	append_plain(&plain, s);
 	if (plain.failed)
 		out->failed = true;
 	buf_printf(out, "%s%s", indent, label);
 	for (const char *word = buf_str(&plain); *word != '\0';) {
-		size_t size = strcspn(word, " "), width = columns_of(word, size);
+		size_t size = strcspn(word, " ");
+		size_t width = columns_of(word, size);
 
 		if (column > margin && column + 1 + width > TEXT_COLUMNS) {
 			buf_printf(out, "\n%*s", (int)margin, "");
@@ -167,7 +169,8 @@ static void trim_end(struct buf *buf)
 /* "kernel, tree": who holds it and over what. Nothing for rows that hold nothing. */
 static void append_hold(struct buf *buf, const struct enforcement_row *row)
 {
-	const char *strength = row_strength_name(row->strength), *scope = row_scope_name(row->scope);
+	const char *strength = row_strength_name(row->strength);
+	const char *scope = row_scope_name(row->scope);
 
 	if (strength != NULL)
 		buf_append_str(buf, strength);
