@@ -3,63 +3,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/fd.h"
 #include "base/str.h"
 #include "seccomp/compile.h"
-#include "seccomp/profile_oci.h"
 #include "tests/unit/bpf_machine.h"
+#include "tests/unit/filter_fixture.h"
 #include "tests/unit/harness.h"
 
 TestSuite(filter_oci, .fini = harness_leak_check);
-
-#define N_OF(array) (sizeof(array) / sizeof *(array))
-#define KERNEL      KERNEL_VERSION_OF(6, 1)
-
-/* A profile read from memory, for kernel 6.1. */
-struct reading {
-	struct arena *arena;
-	struct diag diag;
-	struct filter_plan *plan;
-	struct error err;
-	int result;
-};
-
-static struct reading read_profile(const char *text)
-{
-	struct reading reading = {0};
-	struct error err = {0};
-
-	harness_ok(arena_new(&reading.arena, &err), &err);
-	reading.plan = arena_alloc(reading.arena, sizeof *reading.plan);
-	reading.result = profile_oci_parse(
-		text, strlen(text), "p.json", KERNEL, reading.plan, reading.arena, &reading.diag, &reading.err);
-	return reading;
-}
-
-static void reading_done(struct reading *reading)
-{
-	arena_free(reading->arena);
-	diag_done(&reading->diag);
-}
-#define cleanup_reading __attribute__((cleanup(reading_done)))
-
-static struct reading read_good(const char *text)
-{
-	struct reading reading = read_profile(text);
-	char message[1024];
-
-	cr_assert_eq(reading.result, 0, "%s: %s", text, error_message(&reading.err, message, sizeof message));
-	return reading;
-}
 
 static uint32_t decide(const struct reading *reading, unsigned number, uint64_t arg0)
 {
@@ -68,21 +23,13 @@ static uint32_t decide(const struct reading *reading, unsigned number, uint64_t 
 	return filter_plan_decide(reading->plan, number, args);
 }
 
-static bool diag_has(const struct diag *diag, bool warning, const char *part)
-{
-	for (size_t i = 0; i < diag->n; i++)
-		if (diag->entries[i].warning == warning && strstr(diag->entries[i].text, part) != NULL)
-			return true;
-	return false;
-}
-
 /* `rules` are the elements of "syscalls"; the default is EPERM. */
 static struct reading read_rules(const char *rules)
 {
 	char text[4096];
 
 	snprintf(text, sizeof text, "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": [%s]}", rules);
-	return read_good(text);
+	return read_good_profile(text);
 }
 
 static bool op_holds(const char *op, uint64_t arg, uint64_t value, uint64_t value_two)
@@ -257,7 +204,7 @@ static const struct {
 Test(filter_oci, default_actions)
 {
 	for (size_t i = 0; i < N_OF(defaults); i++) {
-		cleanup_reading struct reading reading = read_good(defaults[i].text);
+		cleanup_reading struct reading reading = read_good_profile(defaults[i].text);
 
 		/* Nothing is named, so to an errno every call is a newer one. */
 		if ((defaults[i].action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO)
@@ -269,7 +216,7 @@ Test(filter_oci, default_actions)
 
 Test(filter_oci, calls_newer_than_the_profile)
 {
-	cleanup_reading struct reading reading = read_good(
+	cleanup_reading struct reading reading = read_good_profile(
 		"{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"defaultErrno\": \"EACCES\", \"syscalls\": ["
 		"{\"names\": [\"read\", \"statx\"], \"action\": \"SCMP_ACT_ALLOW\"}]}");
 
@@ -283,8 +230,9 @@ Test(filter_oci, calls_newer_than_the_profile)
 
 Test(filter_oci, calls_newer_than_a_profile_that_kills_are_killed)
 {
-	cleanup_reading struct reading reading = read_good("{\"defaultAction\": \"SCMP_ACT_KILL_PROCESS\", \"syscalls\": ["
-							   "{\"names\": [\"read\"], \"action\": \"SCMP_ACT_ALLOW\"}]}");
+	cleanup_reading struct reading reading = read_good_profile(
+		"{\"defaultAction\": \"SCMP_ACT_KILL_PROCESS\", \"syscalls\": ["
+		"{\"names\": [\"read\"], \"action\": \"SCMP_ACT_ALLOW\"}]}");
 
 	cr_expect_eq(decide(&reading, 1000, 0), SECCOMP_RET_KILL_PROCESS);
 }
@@ -394,10 +342,10 @@ Test(filter_oci, unknown_names_in_rules_for_other_machines)
 
 Test(filter_oci, architectures_and_flags_that_are_taken)
 {
-	cleanup_reading struct reading reading = read_good(
+	cleanup_reading struct reading reading = read_good_profile(
 		"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"architectures\": [\"SCMP_ARCH_X86\", \"SCMP_ARCH_X86_64\"], "
 		"\"flags\": [\"SECCOMP_FILTER_FLAG_TSYNC\", \"SECCOMP_FILTER_FLAG_LOG\"], \"listenerPath\": \"\"}");
-	cleanup_reading struct reading map = read_good(
+	cleanup_reading struct reading map = read_good_profile(
 		"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"archMap\": [{\"architecture\": \"SCMP_ARCH_X86_64\", "
 		"\"subArchitectures\": [\"SCMP_ARCH_X86\"]}, {\"architecture\": \"SCMP_ARCH_RISCV64\"}]}");
 
@@ -417,122 +365,6 @@ Test(filter_oci, kernel_versions)
 	cr_expect(!kernel_version_parse("4.", true, &version));
 	cr_expect(!kernel_version_parse("4294967296.1", true, &version));
 	cr_expect(KERNEL_VERSION_OF(10, 0) > KERNEL_VERSION_OF(9, 99));
-}
-
-/* --- the same rules by libseccomp --- */
-
-struct plain_rule {
-	int number;
-	uint32_t action;
-	size_t n_args;
-	struct scmp_arg_cmp args[2];
-};
-
-static const char *const calls[] = {"chmod", "read", "socket", "ptrace"};
-static const uint32_t rule_actions[] = {SCMP_ACT_ALLOW, SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(13), SCMP_ACT_KILL_PROCESS};
-
-static uint64_t next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-/* Conditions of one call all allow, so that no order among them matters; which rules settle a call is left to chance.
- * libseccomp 2.5 forgets to load the high half again between two comparisons by order, so a call has one rule with such
- * a comparison, or any number that compare for equality. */
-static struct plain_rule random_rule(uint64_t *state, bool ordered[N_OF(calls)])
-{
-	size_t call = next(state) % N_OF(calls);
-	bool may_order = call < N_OF(calls) / 2 && !ordered[call];
-	struct plain_rule rule = {.number = syscall_number(calls[call])};
-
-	rule.n_args = next(state) % 4 == 0 || (call < N_OF(calls) / 2 && ordered[call]) ? 0 : 1 + next(state) % 2;
-	rule.action = rule.n_args > 0 ? SCMP_ACT_ALLOW : rule_actions[next(state) % N_OF(rule_actions)];
-	ordered[call] = ordered[call] || rule.n_args > 0;
-	for (size_t i = 0; i < rule.n_args; i++)
-		rule.args[i] = (struct scmp_arg_cmp){(unsigned)i + 1,
-			may_order ? (enum scmp_compare)(SCMP_CMP_NE + next(state) % 7) : SCMP_CMP_EQ,
-			values[next(state) % N_OF(values)], values[next(state) % N_OF(values)]};
-	return rule;
-}
-
-static void rule_write(const struct plain_rule *rule, struct buf *text)
-{
-	const char *action = rule->action == SCMP_ACT_ALLOW ? "SCMP_ACT_ALLOW"
-		: rule->action == SCMP_ACT_KILL_PROCESS     ? "SCMP_ACT_KILL_PROCESS"
-							    : "SCMP_ACT_ERRNO\", \"errnoRet\": 13, \"comment\": \"";
-
-	buf_printf(text, "{\"names\": [\"%s\"], \"action\": \"%s\", \"args\": [", syscall_name((unsigned)rule->number),
-		action);
-	for (size_t i = 0; i < rule->n_args; i++)
-		buf_printf(text, "%s{\"index\": %u, \"op\": \"%s\", \"value\": %lu, \"valueTwo\": %lu}",
-			i > 0 ? "," : "", rule->args[i].arg, ops[rule->args[i].op - SCMP_CMP_NE], rule->args[i].datum_a,
-			rule->args[i].datum_b);
-	buf_append_str(text, "]}");
-}
-
-static struct filter export_reference(scmp_filter_ctx context, struct sock_filter *code, size_t max)
-{
-	int fd = memfd_create("filter", MFD_CLOEXEC);
-	ssize_t size;
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(seccomp_export_bpf(context, fd), 0);
-	size = pread(fd, code, max * sizeof *code, 0);
-	fd_close(fd);
-	cr_assert_gt(size, 0);
-	return (struct filter){code, (size_t)size / sizeof *code};
-}
-
-static void expect_like_reference(uint64_t *state, scmp_filter_ctx context, struct buf *text)
-{
-	static const uint64_t more[] = {
-		0, 1, 2, 4, 5, 6, 0xfffffffe, 0x100000000, 0x123456789abcdef0, 0x7e020001, UINT64_MAX};
-	struct sock_filter code[1024];
-	struct filter reference;
-	size_t n = 1 + next(state) % 8;
-	bool ordered[N_OF(calls)] = {0};
-
-	buf_append_str(text, "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": [");
-	for (size_t i = 0; i < n; i++) {
-		struct plain_rule rule = random_rule(state, ordered);
-
-		cr_assert_eq(
-			seccomp_rule_add_array(context, rule.action, rule.number, (unsigned)rule.n_args, rule.args), 0);
-		buf_append_str(text, i > 0 ? "," : "");
-		rule_write(&rule, text);
-	}
-	buf_append_str(text, ",{\"names\": [\"file_setattr\"], \"action\": \"SCMP_ACT_ERRNO\"}]}");
-	reference = export_reference(context, code, N_OF(code));
-	cleanup_reading struct reading reading = read_good(buf_str(text));
-
-	for (size_t c = 0; c < N_OF(calls); c++)
-		for (size_t a = 0; a < N_OF(more) * N_OF(more); a++) {
-			uint32_t number = (uint32_t)syscall_number(calls[c]);
-			uint64_t args[6] = {0, more[a % N_OF(more)], more[a / N_OF(more)]};
-
-			uint32_t ours = filter_plan_decide(reading.plan, number, args),
-				 theirs = bpf_machine_call(&reference, number, args);
-
-			cr_assert_eq(ours, theirs, "%s(0, %#lx, %#lx): 0x%08x instead of 0x%08x under %s", calls[c],
-				args[1], args[2], ours, theirs, buf_str(text));
-		}
-}
-
-Test(filter_oci, libseccomp_reads_the_same_rules_alike)
-{
-	uint64_t state = 42;
-
-	for (int round = 0; round < 500; round++) {
-		cleanup_buf struct buf text = {0};
-		scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(1));
-
-		cr_assert_not_null(context);
-		expect_like_reference(&state, context, &text);
-		seccomp_release(context);
-	}
 }
 
 /* --- files of others, where the tester has some --- */
