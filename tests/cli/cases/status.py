@@ -69,8 +69,8 @@ def bad_policy(box):
 
 @case("125 before the start where something asked cannot be enforced")
 def unenforceable(box):
-    words = ["-p", ":workspace-write", "--require", "limits.memory=rlimit_as", "--memory-strategy", "watchdog", "--memory", "1G"]
-    status(box, [*words, "--", "touch", "started"], 125, "memory")
+    words = ["-p", ":workspace-write", "--net", "host", "--require", "network"]
+    status(box, [*words, "--", "touch", "started"], 125, "network")
     code, out, _err, _seconds = box.pinfold("run", "--json", *words, "--", "touch", "started")
     check(code == 125 and json.loads(out)["code"] == "unenforceable", f"exit {code} {out!r}")
     check(not os.path.exists(box.inside("started")), "the command was started all the same")

@@ -143,8 +143,14 @@ def closed(box):
 
 @case("a full disk under stdout is an error where a document was wanted")
 def full(box):
-    for words, want in ((["run", "--json", "--", "true"], 125), (["check", "--json"], 125), (["help"], 125)):
-        with open("/dev/full", "wb") as sink:
-            live = box.begin([box.suite.pinfold, *words], stdout=sink)
-            code, _out, err, _seconds = live.wait(20)
-        check(code == want and b"No space left" in err, f"{words}: exit {code} {err!r}")
+    for words in (["run", "--json", "--", "true"], ["check", "--json"], ["help"]):
+        code, _out, err, _seconds = box.begin(["/bin/sh", "-c", f"{box.suite.pinfold} {' '.join(words)} >/dev/full"]).wait(20)
+        check(code == 125 and b"No space left" in err, f"{words}: exit {code} {err!r}")
+
+
+@case("a directory is no stream: through it the command would see more than its boundary shows")
+def directory(box):
+    for options, redirect in (("", "</"), ("--stdin /", ""), ("--json --stdin -", "</"), ("--max-output 1M", "</"), ("", "2</")):
+        line = f"{box.suite.pinfold} run {options} -- ls /proc/self/fd/0/ /proc/self/fd/2/ {redirect}"
+        code, out, err, _seconds = box.begin(["/bin/sh", "-c", line]).wait(20)
+        check(code in (2, 125) and b"etc" not in out, f"{line}: exit {code} {out!r} {err!r}")

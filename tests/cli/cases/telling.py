@@ -106,7 +106,7 @@ def events_planted(box):
 
 @case("-v says beforehand what is not enforced")
 def verbose(box):
-    code, out, err, _seconds = box.pinfold("run", "-v", "-p", ":unconfined", "--", "echo", "x")
+    code, out, err, _seconds = box.pinfold("run", "-v", "--net", "host", "--", "echo", "x")
     check((code, out) == (0, b"x\n"), f"exit {code} {err!r}")
     check(b"pinfold: note: network is off" in err, f"{err!r}")
     check(all(line.startswith(b"pinfold: ") for line in err.splitlines()), f"{err!r}")
