@@ -378,16 +378,50 @@ static void apply_protect(struct planner *planner, const struct rule *rule)
 		guard(planner, rule->path);
 }
 
-/* A secret that the command has no right to read anyway needs no mask; below an id-mapped bind it gains that right. */
-static bool is_readable(const struct planner *planner, const char *path, const char *host_path, const struct stat *st)
+static const struct node *content_above(const struct planner *planner, const char *path)
 {
 	const struct node *node = planner_nearest(planner, path, true);
 
 	while (node != NULL && node->kind == NODE_PIN)
 		node = planner_nearest(planner, node->path, true);
+	return node;
+}
+
+/* Whether "others" can get to path from the mount that shows it. */
+static bool others_may_reach(struct planner *planner, const char *path, const struct node *from)
+{
+	const char *slash = strcmp(from->path, "/") == 0 ? path : path + strlen(from->path);
+
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		const char *directory = arena_strndup(planner->arena, path, (size_t)(slash - path));
+		const char *host_path = directory == NULL ? NULL : planner_host_path(planner, directory);
+		struct stat st;
+
+		if (host_path == NULL || stat(host_path, &st) < 0 || (st.st_mode & S_IXOTH) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* What the mapped uid cannot get to needs no mask, and could not be given one by it. Below an id-mapped bind it has the
+ * rights of the owner. */
+static bool is_reachable(struct planner *planner, const char *path)
+{
+	const struct node *from = content_above(planner, path);
+
+	if (!planner->plan->identity.mapped || from == NULL || (from->flags & MOUNT_IDMAP) != 0)
+		return true;
+	return others_may_reach(planner, path, from);
+}
+
+/* A secret that the command has no right to read anyway needs no mask. */
+static bool is_readable(struct planner *planner, const char *path, const char *host_path, const struct stat *st)
+{
+	const struct node *from = content_above(planner, path);
+
 	if (!planner->plan->identity.mapped)
 		return faccessat(AT_FDCWD, host_path, R_OK, AT_EACCESS) == 0;
-	return others_may_use(st) || (node != NULL && (node->flags & MOUNT_IDMAP) != 0);
+	return others_may_use(st) || (from != NULL && (from->flags & MOUNT_IDMAP) != 0);
 }
 
 static bool wanted_below(const struct rules *rules, const char *path)
@@ -418,7 +452,7 @@ static void apply_deny(struct planner *planner, const struct rules *rules, const
 	const char *host_path = planner_host_path(planner, rule->path);
 	struct stat st;
 
-	if (host_path == NULL)
+	if (host_path == NULL || !is_reachable(planner, rule->path))
 		return; /* hidden already */
 	if (lstat(host_path, &st) < 0) {
 		if (!rule->secret && planner_is_writable(planner, rule->path))
