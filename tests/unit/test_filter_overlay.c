@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/fd.h"
 #include "seccomp/builtin.h"
@@ -244,6 +245,22 @@ Test(filter_overlay, refusals_do_not_soften_a_file_that_kills)
 		" \"action\": \"SCMP_ACT_ALLOW\", \"args\": [{\"index\": 0, \"value\": 1, \"op\": "
 		"\"SCMP_CMP_EQ\"}]}]}",
 		false, false);
+}
+
+Test(filter_overlay, answers_that_end_the_process_are_kept)
+{
+	cleanup_reading struct reading reading = read_good_profile(
+		"{\"defaultAction\": \"SCMP_ACT_KILL_PROCESS\", \"syscalls\": [{\"names\": [\"openat2\", "
+		"\"chmod\"], \"action\": \"SCMP_ACT_ALLOW\"}]}");
+	struct error err = {0};
+
+	harness_ok(overlay_apply(reading.plan, reading.arena, &err), &err);
+	cr_expect_eq(filter_plan_decide(reading.plan, SYS_clone3, no_args), SECCOMP_RET_KILL_PROCESS);
+	cr_expect_eq(filter_plan_decide(reading.plan, SYS_fchmod, (uint64_t[6]){3, 04755}), SECCOMP_RET_KILL_PROCESS);
+	cr_expect_eq(filter_plan_decide(reading.plan, 400, no_args), SECCOMP_RET_KILL_PROCESS, "a number nobody has");
+	cr_expect_eq(filter_plan_decide(reading.plan, 0x40000000, no_args), SECCOMP_RET_KILL_PROCESS);
+	cr_expect_eq(filter_plan_decide(reading.plan, SYS_openat2, no_args), FILTER_ERRNO(ENOSYS));
+	cr_expect_eq(filter_plan_decide(reading.plan, SYS_chmod, (uint64_t[6]){3, 04755}), FILTER_ERRNO(EPERM));
 }
 
 /* Root of a namespace of one's own may store file capabilities: no xattrs wherever such a namespace can be made. */
