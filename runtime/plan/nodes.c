@@ -126,18 +126,24 @@ static bool is_ours(const struct node *node)
 	return node->kind != NODE_HOST && node->kind != NODE_BIND && node->kind != NODE_PIN;
 }
 
-const char *planner_host_path(struct planner *planner, const char *path)
+/* What shows at path where `node` is what is mounted at or above it. */
+static const char *host_path_from(struct planner *planner, const struct node *node, const char *path)
 {
-	const struct node *node = planner_nearest(planner, path, false);
-
 	while (node != NULL && node->kind == NODE_PIN)
 		node = planner_nearest(planner, node->path, true);
 	if (node == NULL || is_ours(node))
 		return NULL;
 	if (node->kind == NODE_HOST || strcmp(node->source, node->path) == 0)
 		return path;
+	if (strcmp(path, node->path) == 0)
+		return node->source;
 	return arena_printf(planner->arena, "%s%s", strcmp(node->source, "/") == 0 ? "" : node->source,
 		strcmp(node->path, "/") == 0 ? path : path + strlen(node->path));
+}
+
+const char *planner_host_path(struct planner *planner, const char *path)
+{
+	return host_path_from(planner, planner_nearest(planner, path, false), path);
 }
 
 bool planner_is_writable(const struct planner *planner, const char *path)
@@ -181,16 +187,18 @@ static void copy_entry(struct planner *planner, const char *directory, const cha
 	node->source = arena_strndup(planner->arena, target, n < 0 ? 0 : (size_t)n);
 }
 
-/* The host's tree as the root gives way; a bind that is copied stays below its copy. */
+/* A bind at the very place gives way to its copy; elsewhere a skeleton is put on top. */
 static void replace_by_skeleton(struct planner *planner, const char *path)
 {
 	struct node *node = planner_node_at(planner, path);
 
-	if (node == NULL || node->kind != NODE_HOST)
+	if (node == NULL || is_ours(node) || node->kind == NODE_PIN)
 		node = planner_add_node(planner, NODE_SKELETON, path);
 	if (node == NULL)
 		return;
 	node->kind = NODE_SKELETON;
+	node->flags = 0;
+	node->source = NULL;
 	node->seal = true;
 }
 
@@ -219,29 +227,26 @@ static int copy_directory(struct planner *planner, const char *path, struct erro
 	return arena_check(planner->arena, err);
 }
 
-/* Makes sure that the mount point of the i-th node will be there. */
+/* Makes sure that the mount point at path will be there. */
 static int provide_target(struct planner *planner, const char *path, struct error *err)
 {
 	const struct node *parent = planner_nearest(planner, path, true);
-	char *existing;
+	char *existing = arena_strdup(planner->arena, path);
 
+	if (existing == NULL)
+		return error_no_memory(err);
 	if (parent == NULL || is_ours(parent))
-		return 0; /* the root, or made in our own file system */
-	existing = arena_strdup(planner->arena, path);
-	while (existing != NULL && strcmp(existing, "/") != 0) {
-		const char *host_path = planner_host_path(planner, existing);
+		return 0;                                 /* the root, or made in our own file system */
+	while (strlen(existing) > strlen(parent->path)) { /* all that is between shows the parent's content */
+		const char *host_path = host_path_from(planner, parent, existing);
 		struct stat st;
 		char *slash;
 
-		if (host_path == NULL)
-			return 0;
-		if (lstat(host_path, &st) == 0)
+		if (host_path == NULL || lstat(host_path, &st) == 0)
 			break;
 		slash = strrchr(existing, '/');
 		slash[slash == existing ? 1 : 0] = '\0';
 	}
-	if (existing == NULL)
-		return error_no_memory(err);
 	if (strcmp(existing, path) == 0)
 		return 0;
 	if (planner_is_writable(planner, existing))

@@ -1,0 +1,42 @@
+/* The policy's paths as one ordered list. Internal to runtime/plan. */
+#ifndef PLAN_RULES_H
+#define PLAN_RULES_H
+
+#include "runtime/plan/planner.h"
+
+enum rule_kind {
+	RULE_SKELETON,
+	RULE_TMPFS,
+	RULE_BIND,
+	RULE_WRITE,
+	RULE_READ,
+	RULE_PROTECT,
+	RULE_DENY
+};
+
+struct rule {
+	enum rule_kind kind;
+	const char *path;  /* canonical */
+	const char *given; /* before symlinks were resolved */
+	const char *said;
+	const char *source; /* RULE_BIND */
+	uint64_t size_bytes;
+	bool write, optional, secret, link;
+	size_t depth, order;
+};
+
+struct rules {
+	struct planner *planner;
+	struct rule *list;
+	size_t n;
+	const struct policy_path *from; /* while globs are expanded */
+	const char **homes;             /* every home there is */
+	size_t n_homes;
+	const char **wanted; /* paths that must show, for what is denied above them */
+	size_t n_wanted;
+};
+
+/* Adds to the planner's nodes and guards what the rule asks for; all shallower ones were applied before. */
+void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * The policy's paths on top of the base tree. Rules are taken from the shallowest path to the deepest, so that when one is
+ * looked at, everything that can show through at its place is already known; on one path deny comes last and wins.
+ *
+ *   write    the host's directory, bound writable
+ *   read     nothing where the host shows read-only anyway; bound where our own file system is, or below something denied;
+ *            pinned read-only below a writable path
+ *   protect  pinned read-only below a writable path; where it does not exist, guarded against being planted
+ *   deny     masked; where it does not exist below a writable path, guarded
+ *
+ * Threat: inside a writable tree the command can rename any directory that is no mount point, and with it carry away what
+ * is mounted below. Every directory between a writable root and a pin or mask below it is therefore bound onto itself.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/plan/rules.h"
+
+static void guard(struct planner *planner, const char *path)
+{
+	const struct node *root = planner_nearest(planner, path, true);
+	struct plan_guard *entry;
+
+	while (root != NULL && root->kind == NODE_PIN)
+		root = planner_nearest(planner, root->path, true);
+	if (root == NULL || root->kind != NODE_BIND)
+		return;
+	entry = arena_push(planner->arena, &planner->plan->guards, &planner->plan->n_guards);
+	if (entry == NULL)
+		return;
+	entry->root = root->source;
+	entry->relative =
+		arena_strdup(planner->arena, path + strlen(root->path) + (strcmp(root->path, "/") == 0 ? 0 : 1));
+}
+
+static void pin_ancestors(struct planner *planner, const char *path)
+{
+	const struct node *root = planner_nearest(planner, path, true);
+	const char *slash;
+
+	if (root == NULL || (root->flags & MOUNT_WRITE) == 0 || (root->kind != NODE_BIND && root->kind != NODE_PIN))
+		return;
+	slash = strcmp(root->path, "/") == 0 ? path : path + strlen(root->path);
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		struct node *node =
+			planner_add_node(planner, NODE_PIN, arena_strndup(planner->arena, path, (size_t)(slash - path)));
+
+		if (node != NULL)
+			node->flags = MOUNT_WRITE;
+	}
+}
+
+/* Adds a pin or mask that the supervisor watches over. */
+static void add_fence(struct planner *planner, enum node_kind kind, const char *path)
+{
+	struct node *node;
+
+	pin_ancestors(planner, path);
+	node = planner_add_node(planner, kind, path);
+	if (node != NULL)
+		node->flags = MOUNT_MONITOR;
+}
+
+static void set_type(struct node *node, const char *host_path)
+{
+	struct stat st;
+
+	node->directory = stat(host_path, &st) < 0 || S_ISDIR(st.st_mode);
+}
+
+static bool others_may_use(const struct stat *st)
+{
+	unsigned needed = S_ISDIR(st->st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+
+	return (st->st_mode & needed) == needed;
+}
+
+/* In a tree of our own a path that leads through a symlink on the host needs that link to be found under its given name. */
+static void link_given_name(struct planner *planner, const struct rule *rule)
+{
+	const struct node *above = rule->given == NULL ? NULL : planner_nearest(planner, rule->given, true);
+	struct node *node;
+
+	if (above == NULL || above->kind == NODE_SYMLINK)
+		return; /* the link is there, further up */
+
+	if (strcmp(rule->given, rule->path) == 0 || planner_host_path(planner, rule->given) != NULL ||
+		planner_node_at(planner, rule->given) != NULL)
+		return;
+	node = planner_add_node(planner, NODE_SYMLINK, rule->given);
+	if (node != NULL)
+		node->source = rule->path;
+}
+
+static void apply_write(struct planner *planner, const struct rule *rule)
+{
+	const struct plan_identity *identity = &planner->plan->identity;
+	struct stat st;
+	struct node *node;
+
+	if (stat(rule->path, &st) < 0) {
+		if (!rule->optional)
+			diag_error(planner->diag, "filesystem.write: %s: %s", rule->said, strerror(errno));
+		return;
+	}
+	node = planner_node_at(planner, rule->path);
+	if (node != NULL && node->kind == NODE_BIND && (node->flags & MOUNT_WRITE) != 0)
+		return; /* said twice */
+	pin_ancestors(planner, rule->path);
+	node = planner_add_node(planner, NODE_BIND, rule->path);
+	if (node == NULL)
+		return;
+	node->source = rule->path;
+	node->directory = S_ISDIR(st.st_mode);
+	node->flags = MOUNT_WRITE;
+	if (!identity->mapped)
+		return;
+	node->flags |= MOUNT_IDMAP;
+	planner->plan->identity.idmap = true;
+	if (st.st_uid != identity->workspace_uid)
+		planner_warn(planner,
+			"%s belongs to uid %u and not to the workspace's owner: the command cannot write to it",
+			rule->said, st.st_uid);
+}
+
+static void apply_read(struct planner *planner, const struct rule *rule)
+{
+	const struct plan_identity *identity = &planner->plan->identity;
+	const char *host_path = planner_host_path(planner, rule->path);
+	struct stat st;
+	struct node *node;
+	bool closed;
+
+	if (stat(rule->path, &st) < 0) {
+		if (!rule->optional)
+			planner_warn(planner, "filesystem.read: %s: skipped: %s", rule->said, strerror(errno));
+		return;
+	}
+	if (host_path != NULL && planner_is_writable(planner, rule->path)) {
+		add_fence(planner, NODE_PIN, rule->path);
+		return;
+	}
+	closed = identity->mapped && !others_may_use(&st) && st.st_uid == identity->workspace_uid;
+	if (host_path != NULL && !closed)
+		return; /* it shows already, read-only */
+	node = planner_add_node(planner, NODE_BIND, rule->path);
+	if (node == NULL)
+		return;
+	node->source = rule->path;
+	node->directory = S_ISDIR(st.st_mode);
+	if (closed) {
+		node->flags = MOUNT_IDMAP;
+		planner->plan->identity.idmap = true;
+	}
+}
+
+static void apply_protect(struct planner *planner, const struct rule *rule)
+{
+	const char *host_path = planner_host_path(planner, rule->path);
+	struct stat st;
+
+	if (rule->link)
+		planner->link_protected = true;
+	if (host_path == NULL || !planner_is_writable(planner, rule->path))
+		return;
+	if (lstat(host_path, &st) == 0)
+		add_fence(planner, NODE_PIN, rule->path);
+	else
+		guard(planner, rule->path);
+}
+
+static const struct node *content_above(const struct planner *planner, const char *path)
+{
+	const struct node *node = planner_nearest(planner, path, true);
+
+	while (node != NULL && node->kind == NODE_PIN)
+		node = planner_nearest(planner, node->path, true);
+	return node;
+}
+
+/* Whether "others" can get to path from the mount that shows it. */
+static bool others_may_reach(struct planner *planner, const char *path, const struct node *from)
+{
+	const char *slash = strcmp(from->path, "/") == 0 ? path : path + strlen(from->path);
+
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		const char *directory = arena_strndup(planner->arena, path, (size_t)(slash - path));
+		const char *host_path = directory == NULL ? NULL : planner_host_path(planner, directory);
+		struct stat st;
+
+		if (host_path == NULL || stat(host_path, &st) < 0 || (st.st_mode & S_IXOTH) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* What the mapped uid cannot get to needs no mask, and could not be given one by it. Below an id-mapped bind it has the
+ * rights of the owner. */
+static bool is_reachable(struct planner *planner, const char *path)
+{
+	const struct node *from = content_above(planner, path);
+
+	if (!planner->plan->identity.mapped || from == NULL || (from->flags & MOUNT_IDMAP) != 0)
+		return true;
+	return others_may_reach(planner, path, from);
+}
+
+/* A secret that the command has no right to read anyway needs no mask. */
+static bool is_readable(struct planner *planner, const char *path, const char *host_path, const struct stat *st)
+{
+	const struct node *from = content_above(planner, path);
+
+	if (!planner->plan->identity.mapped)
+		return faccessat(AT_FDCWD, host_path, R_OK, AT_EACCESS) == 0;
+	return others_may_use(st) || (from != NULL && (from->flags & MOUNT_IDMAP) != 0);
+}
+
+static bool wanted_below(const struct rules *rules, const char *path)
+{
+	for (size_t i = 0; i < rules->n_wanted; i++) {
+		if (strcmp(rules->wanted[i], path) != 0 && planner_is_below(rules->wanted[i], path))
+			return true;
+	}
+	return false;
+}
+
+static void apply_deny(struct planner *planner, const struct rules *rules, const struct rule *rule)
+{
+	const char *host_path = planner_host_path(planner, rule->path);
+	struct stat st;
+
+	if (host_path == NULL || !is_reachable(planner, rule->path))
+		return; /* hidden already */
+	if (lstat(host_path, &st) < 0) {
+		if (!rule->secret && planner_is_writable(planner, rule->path))
+			guard(planner, rule->path);
+		return;
+	}
+	if (S_ISDIR(st.st_mode) && wanted_below(rules, rule->path)) {
+		struct node *node;
+
+		pin_ancestors(planner, rule->path);
+		node = planner_add_node(planner, NODE_SKELETON, rule->path);
+		if (node != NULL) {
+			node->mode = 0111; /* passed through, not listed */
+			node->seal = true;
+			node->flags = MOUNT_MONITOR;
+		}
+		return;
+	}
+	if (!rule->secret || is_readable(planner, rule->path, host_path, &st))
+		add_fence(planner, NODE_MASK, rule->path);
+}
+
+void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule)
+{
+	struct node *node = NULL;
+
+	switch (rule->kind) {
+	case RULE_SKELETON:
+		node = planner_add_node(planner, NODE_SKELETON, rule->path);
+		if (node != NULL)
+			node->seal = true;
+		break;
+	case RULE_TMPFS:
+		node = planner_add_node(planner, NODE_TMPFS, rule->path);
+		if (node == NULL)
+			break;
+		node->size_bytes = rule->size_bytes == LIMIT_NONE ? 0 : rule->size_bytes;
+		node->mode = 01777;
+		node->flags = MOUNT_WRITE;
+		break;
+	case RULE_BIND:
+		node = planner_add_node(planner, NODE_BIND, rule->path);
+		if (node == NULL)
+			break;
+		node->source = rule->source;
+		node->flags = rule->write ? MOUNT_WRITE : 0;
+		if (rule->write && planner->plan->identity.mapped) {
+			node->flags |= MOUNT_IDMAP;
+			planner->plan->identity.idmap = true;
+		}
+		set_type(node, rule->source);
+		break;
+	case RULE_WRITE:
+		apply_write(planner, rule);
+		link_given_name(planner, rule);
+		break;
+	case RULE_READ:
+		apply_read(planner, rule);
+		link_given_name(planner, rule);
+		break;
+	case RULE_PROTECT: apply_protect(planner, rule); break;
+	case RULE_DENY: apply_deny(planner, rules, rule); break;
+	}
+}
