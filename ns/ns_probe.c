@@ -149,23 +149,36 @@ struct question {
 	uint64_t namespaces;
 	const char *clone_step;
 	bool become_later;
-	trial_step steps[2];
-	enum ns_ability abilities[2];
 	size_t n;
+	trial_step steps[TRIAL_STEPS_MAX];
+	enum ns_ability abilities[TRIAL_STEPS_MAX];
 };
 
-static const struct question questions[] = {
-	{CLONE_NEWNS, "clone3 with CLONE_NEWNS", true, {step_mount, step_devpts}, {NS_MOUNT, NS_DEVPTS}, 2},
-	{CLONE_NEWPID | CLONE_NEWNS, "clone3 with CLONE_NEWPID", true, {step_first_pid, step_proc}, {NS_PID, NS_PROC}, 2},
-	{CLONE_NEWIPC, "clone3 with CLONE_NEWIPC", false, {step_nothing}, {NS_IPC}, 1},
-	{CLONE_NEWUTS, "clone3 with CLONE_NEWUTS", false, {step_hostname}, {NS_UTS}, 1},
-	{CLONE_NEWCGROUP, "clone3 with CLONE_NEWCGROUP", false, {step_nothing}, {NS_CGROUP}, 1},
-	{CLONE_NEWNET, "clone3 with CLONE_NEWNET", false, {step_nothing, step_loopback}, {NS_NET, NS_LOOPBACK}, 2},
+/* Order: proc needs the tree as it is, and is asked before another one lies over it. */
+static const struct question together = {
+	CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET,
+	"clone3 with all namespaces",
+	true,
+	10,
+	{step_first_pid, step_proc, step_mount, step_devpts, step_nothing, step_hostname, step_nothing, step_nothing,
+		step_loopback, step_new_root},
+	{NS_PID, NS_PROC, NS_MOUNT, NS_DEVPTS, NS_IPC, NS_UTS, NS_CGROUP, NS_NET, NS_LOOPBACK, NS_NEW_ROOT},
 };
 
+static const struct question each[] = {
+	{CLONE_NEWNS, "clone3 with CLONE_NEWNS", true, 3, {step_mount, step_devpts, step_new_root},
+		{NS_MOUNT, NS_DEVPTS, NS_NEW_ROOT}},
+	{CLONE_NEWPID | CLONE_NEWNS, "clone3 with CLONE_NEWPID", true, 2, {step_first_pid, step_proc}, {NS_PID, NS_PROC}},
+	{CLONE_NEWIPC, "clone3 with CLONE_NEWIPC", false, 1, {step_nothing}, {NS_IPC}},
+	{CLONE_NEWUTS, "clone3 with CLONE_NEWUTS", false, 1, {step_hostname}, {NS_UTS}},
+	{CLONE_NEWCGROUP, "clone3 with CLONE_NEWCGROUP", false, 1, {step_nothing}, {NS_CGROUP}},
+	{CLONE_NEWNET, "clone3 with CLONE_NEWNET", false, 2, {step_nothing, step_loopback}, {NS_NET, NS_LOOPBACK}},
+};
+
+/* 1 where every step works, 0 where not. */
 static int ask(struct ns_probe *probe, const struct question *question, struct trial_identity *identity, struct error *err)
 {
-	struct trial_finding findings[2] = {0};
+	struct trial_finding findings[TRIAL_STEPS_MAX] = {0};
 	struct trial trial = {.namespaces = CLONE_NEWUSER | question->namespaces,
 		.clone_step = question->clone_step,
 		.identity = identity,
@@ -174,30 +187,37 @@ static int ask(struct ns_probe *probe, const struct question *question, struct t
 		.n_steps = question->n,
 		.userdata = identity,
 		.timeout_ns = probe->timeout_ns};
+	int all = 1;
 
 	if (trial_run(&trial, findings, err) < 0)
 		return -1;
-	for (size_t i = 0; i < question->n; i++)
+	for (size_t i = 0; i < question->n; i++) {
 		probe->findings[question->abilities[i]] = findings[i];
-	return 0;
+		all = all && findings[i].works;
+	}
+	return all;
 }
 
-static int ask_new_root(struct ns_probe *probe, struct trial_identity *identity, struct error *err)
+/* All at once, as a launch does it; one by one where something does not work, to tell what. */
+static int ask_namespaces(struct ns_probe *probe, struct trial_identity *identity, struct error *err)
 {
-	static const trial_step step = step_new_root;
-	struct trial trial = {.namespaces = CLONE_NEWUSER | CLONE_NEWNS,
-		.clone_step = "clone3 with CLONE_NEWNS",
-		.identity = identity,
-		.become_later = true,
-		.steps = &step,
-		.n_steps = 1,
-		.userdata = identity,
-		.timeout_ns = probe->timeout_ns};
-	struct trial_finding finding = {0};
+	struct ns_probe answer;
+	int all = ask(probe, &together, identity, err);
+	int works = 1;
 
-	if (trial_run(&trial, &finding, err) < 0)
-		return -1;
-	probe->new_root_failed = !finding.works;
+	if (all != 0)
+		return all < 0 ? -1 : 0;
+	answer = *probe;
+	for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+		int r = ask(&answer, &each[i], identity, err);
+
+		if (r < 0)
+			return -1;
+		works = works && r > 0;
+	}
+	/* Each alone works, but a launch needs them together: what was said first stands. */
+	if (!works)
+		*probe = answer;
 	return 0;
 }
 
@@ -205,9 +225,9 @@ static int ask_identity(struct ns_probe *probe, struct trial_identity *own, stru
 	struct trial_identity **ret_identity, struct error *err)
 {
 	static const struct question user = {
-		0, "clone3 with CLONE_NEWUSER", false, {step_nothing, step_nproc}, {NS_USER, NS_NPROC}, 2};
+		0, "clone3 with CLONE_NEWUSER", false, 2, {step_nothing, step_nproc}, {NS_USER, NS_NPROC}};
 	static const struct question other = {
-		0, "clone3 with CLONE_NEWUSER", false, {step_nothing, step_nproc}, {NS_ID_MAP, NS_NPROC}, 2};
+		0, "clone3 with CLONE_NEWUSER", false, 2, {step_nothing, step_nproc}, {NS_ID_MAP, NS_NPROC}};
 	struct trial_finding nproc;
 
 	if (ask(probe, &user, own, err) < 0)
@@ -215,7 +235,7 @@ static int ask_identity(struct ns_probe *probe, struct trial_identity *own, stru
 	nproc = probe->findings[NS_NPROC];
 	if (ask(probe, &other, mapped, err) < 0)
 		return -1;
-	*ret_identity = probe->findings[NS_ID_MAP].works ? mapped : own;
+	*ret_identity = probe->privileged && probe->findings[NS_ID_MAP].works ? mapped : own;
 	if (*ret_identity == own)
 		probe->findings[NS_NPROC] = nproc;
 	return 0;
@@ -231,7 +251,6 @@ int ns_probe(struct ns_probe *probe, struct error *err)
 		.uid_base = probe->uid_base};
 	struct trial_identity *identity = NULL;
 
-	probe->new_root_failed = false;
 	if (ask_identity(probe, &own, &mapped, &identity, err) < 0)
 		return -1;
 	if (!probe->findings[NS_USER].works) {
@@ -239,10 +258,7 @@ int ns_probe(struct ns_probe *probe, struct error *err)
 			probe->findings[i] = probe->findings[NS_USER];
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-		if (ask(probe, &questions[i], identity, err) < 0)
-			return -1;
-	return probe->findings[NS_MOUNT].works ? ask_new_root(probe, identity, err) : 0;
+	return ask_namespaces(probe, identity, err);
 }
 
 struct idmap_question {

@@ -21,15 +21,15 @@ enum ns_ability {
 	NS_CGROUP,
 	NS_NET,
 	NS_LOOPBACK,
+	NS_NEW_ROOT, /* another root directory can be entered (not from an initramfs) */
 	_NS_ABILITY_COUNT
 };
 
 struct ns_probe {
-	bool privileged;      /* in: the caller may map other ids than its own */
-	uid_t inner_uid;      /* in: inside, where other ids are mapped */
-	uid_t uid_base;       /* in: outside */
-	uint64_t timeout_ns;  /* in: for each child */
-	bool new_root_failed; /* out: all else works, but pivot_root does not (the root is an initramfs) */
+	bool privileged;     /* in: the caller may map other ids than its own */
+	uid_t inner_uid;     /* in: inside, where other ids are mapped */
+	uid_t uid_base;      /* in: outside */
+	uint64_t timeout_ns; /* in: for each child */
 	struct trial_finding findings[_NS_ABILITY_COUNT];
 };
 

@@ -49,7 +49,11 @@ struct child {
 
 int trial_become(const struct trial_identity *identity, struct error *err)
 {
-	return caps_become(identity->uid, identity->gid, identity->privileged, err);
+	if (caps_become(identity->uid, identity->gid, identity->privileged, err) < 0)
+		return -1;
+	/* Order: a change of ids clears the parent-death signal. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	return 0;
 }
 
 /* The copy is cut where it is too long. */
@@ -88,10 +92,9 @@ static _Noreturn void run_child(const struct trial *trial, int sock)
 
 	if (fd_receive(sock, &go, 1, NULL, 0, NULL, 0) != 1)
 		_exit(1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (trial->identity != NULL && !trial->become_later)
 		become_failed = trial_become(trial->identity, &err);
-	/* Order: a change of ids clears the parent-death signal. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (size_t i = 0; i < trial->n_steps; i++) {
 		if (become_failed == 0) {
 			err = (struct error){0};

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-#define TRIAL_STEPS_MAX  8
+#define TRIAL_STEPS_MAX  12
 #define TRIAL_TIMEOUT_NS 10000000000ull
 
 struct trial_finding {

@@ -20,7 +20,8 @@
 #define UID_BASE_DEFAULT 0x70000000u
 #define UID_BASE_MAX     (0xffff0000u - (1u << 22)) /* plus the largest pid, still a valid uid */
 
-static const enum host_fact ns_facts[_NS_ABILITY_COUNT] = {
+/* NS_NEW_ROOT, the last, is no fact of its own: a launch that keeps the host's root does without. */
+static const enum host_fact ns_facts[NS_NEW_ROOT] = {
 	[NS_USER] = FACT_USER_NAMESPACE,
 	[NS_ID_MAP] = FACT_ID_MAP,
 	[NS_NPROC] = FACT_NPROC_PER_NAMESPACE,
@@ -98,14 +99,14 @@ static int probe_namespaces(struct host *host, struct error *err)
 {
 	struct ns_probe probe = ns_probe_for(host);
 
-	if (!any_unknown(host, ns_facts, _NS_ABILITY_COUNT))
+	if (!any_unknown(host, ns_facts, NS_NEW_ROOT))
 		return 0;
 	if (ns_probe(&probe, err) < 0)
 		return -1;
-	for (int i = 0; i < _NS_ABILITY_COUNT; i++) {
+	for (int i = 0; i < NS_NEW_ROOT; i++) {
 		struct fact fact = fact_of_trial(host, ns_facts[i], &probe.findings[i]);
 
-		if (i == NS_MOUNT && probe.new_root_failed && probe.findings[i].works)
+		if (i == NS_MOUNT && probe.findings[i].works && !probe.findings[NS_NEW_ROOT].works)
 			(void)snprintf(fact.detail, sizeof fact.detail, "%s",
 				"a new root directory cannot be entered: pivot_root is refused");
 		learn(host, ns_facts[i], fact);

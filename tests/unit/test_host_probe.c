@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -377,5 +378,41 @@ Test(host_probe, without_clone3_nothing_works_and_nothing_breaks)
 	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].state, FACT_NO);
 	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].sys_errno, EPERM);
 	cr_expect_not_null(strstr(host_fact_remedy(&host, FACT_USER_NAMESPACE, buf, sizeof buf), "seccomp"), "%s", buf);
+	cr_expect_eq(host.facts[FACT_IDMAPPED_MOUNT].state, FACT_NO);
+}
+
+static int root_without_rights(void)
+{
+	uint64_t none = 0;
+
+	return geteuid() != 0 ? -1 : sys_capset(none, none, none);
+}
+
+/* RLIMIT_NPROC does nothing for host uid 0, and without capabilities no other uid is to be had. */
+Test(host_probe, root_without_capabilities_is_not_privileged)
+{
+	struct host host = probe_in_child("root without capabilities", root_without_rights);
+	char buf[240];
+
+	cr_expect_not(host.privileged);
+	if (host.facts[FACT_USER_NAMESPACE].state == FACT_NO) /* since 5.12 root is not mapped without CAP_SETFCAP */
+		cr_expect_not_null(strstr(host_fact_remedy(&host, FACT_USER_NAMESPACE, buf, sizeof buf), "CAP_SETFCAP"));
+	cr_expect_eq(host.facts[FACT_ID_MAP].state, FACT_NO);
+	cr_expect_eq(host.facts[FACT_NPROC_PER_NAMESPACE].state, FACT_NO);
+}
+
+static int root_that_may_not_mount(void)
+{
+	uint64_t but_sys_admin = ~(1ull << CAP_SYS_ADMIN) & ((1ull << CAP_SYS_RESOURCE) - 1);
+
+	return geteuid() != 0 ? -1 : sys_capset(but_sys_admin, but_sys_admin, 0);
+}
+
+Test(host_probe, what_a_launch_would_not_use_is_not_claimed)
+{
+	struct host host = probe_in_child("root without CAP_SYS_ADMIN", root_that_may_not_mount);
+
+	cr_expect_not(host.privileged);
+	cr_expect_eq(host.facts[FACT_NPROC_PER_NAMESPACE].state, FACT_NO);
 	cr_expect_eq(host.facts[FACT_IDMAPPED_MOUNT].state, FACT_NO);
 }
