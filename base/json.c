@@ -43,12 +43,11 @@ static void tell_jansson(const char *text, const json_error_t *error, const char
 	}
 }
 
-static int parse(const char *text, size_t size, const char *label, bool duplicates, json_t **ret_json,
+int json_parse_places_duplicates(const char *text, size_t size, const char *label, json_t **ret_json,
 	struct json_places **ret_places, struct diag *diag)
 {
 	cleanup_with(json_places_freep) struct json_places *places = NULL;
 	cleanup_buf struct buf plain = {};
-	enum json_walk_result walked;
 	json_error_t error;
 	json_t *json;
 
@@ -57,8 +56,7 @@ static int parse(const char *text, size_t size, const char *label, bool duplicat
 		diag->failed = true;
 		return -1;
 	}
-	walked = json_walk(size > 0 ? plain.data : (char[1]){""}, size, label, &places, diag);
-	if (walked == JSON_WALK_BAD || (walked == JSON_WALK_DUPLICATES && !duplicates))
+	if (json_walk(size > 0 ? plain.data : (char[1]){""}, size, label, &places, diag) < 0)
 		return -1;
 	json = json_loadb(buf_str(&plain), size, JSON_DECODE_ANY, &error);
 	if (json == NULL) {
@@ -73,13 +71,16 @@ static int parse(const char *text, size_t size, const char *label, bool duplicat
 int json_parse_places(const char *text, size_t size, const char *label, json_t **ret_json,
 	struct json_places **ret_places, struct diag *diag)
 {
-	return parse(text, size, label, false, ret_json, ret_places, diag);
-}
+	cleanup_with(json_places_freep) struct json_places *places = NULL;
+	cleanup_json json_t *json = NULL;
+	size_t n_errors = diag->n_errors;
 
-int json_parse_places_duplicates(const char *text, size_t size, const char *label, json_t **ret_json,
-	struct json_places **ret_places, struct diag *diag)
-{
-	return parse(text, size, label, true, ret_json, ret_places, diag);
+	if (json_parse_places_duplicates(text, size, label, &json, &places, diag) < 0 || diag->failed ||
+		diag->n_errors > n_errors)
+		return -1;
+	*ret_json = steal_ptr(&json);
+	*ret_places = steal_ptr(&places);
+	return 0;
 }
 
 int json_put(json_t *object, const char *key, json_t *value)

@@ -123,9 +123,9 @@ static int by_id(const void *a, const void *b)
 	return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static int mark_duplicates(struct json_places *places)
+static bool mark_duplicates(struct json_places *places)
 {
-	int n = 0;
+	bool found = false;
 
 	for (size_t i = 1; i < places->n; i++) {
 		struct node *before = &places->nodes[i - 1];
@@ -134,9 +134,9 @@ static int mark_duplicates(struct json_places *places)
 		if (compare_keys(before, node) != 0)
 			continue;
 		node->first_line = before->first_line != 0 ? before->first_line : before->place.line;
-		n++;
+		found = true;
 	}
-	return n;
+	return found;
 }
 
 static void tell_duplicates(struct json_places *places, const char *label, struct diag *diag)
@@ -169,20 +169,17 @@ static void drop_duplicates(struct json_places *places)
 
 int json_places_close(struct json_places *places, const char *label, struct diag *diag)
 {
-	int n_duplicates;
-
 	if (places->failed || places->keys.failed)
 		return -1;
 	for (size_t i = 0; i < places->n; i++)
 		places->nodes[i].key = buf_str(&places->keys) + places->nodes[i].key_offset;
 	if (places->n > 1)
 		qsort(places->nodes, places->n, sizeof *places->nodes, by_key);
-	n_duplicates = mark_duplicates(places);
-	if (n_duplicates == 0)
-		return 0;
-	tell_duplicates(places, label, diag);
-	drop_duplicates(places);
-	return n_duplicates;
+	if (mark_duplicates(places)) {
+		tell_duplicates(places, label, diag);
+		drop_duplicates(places);
+	}
+	return 0;
 }
 
 static const struct node *find_child(const struct json_places *places, uint32_t parent, const char *key, size_t size)

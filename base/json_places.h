@@ -16,8 +16,8 @@ void json_places_set_root(struct json_places *places, struct json_place place);
 struct buf *json_places_key(struct json_places *places);
 /* Adds the member or element whose key was gathered. Returns its id. */
 uint32_t json_places_add(struct json_places *places, uint32_t parent, struct json_place place);
-/* Sorts for json_places_find. Returns how many duplicate keys there were; each is told in diag, in the order of the
- * text. -1 when memory ran out on the way. */
+/* Sorts for json_places_find. Duplicate keys are told in diag, in the order of the text. 0, or -1 when memory ran out
+ * on the way. */
 int json_places_close(struct json_places *places, const char *label, struct diag *diag);
 
 #endif

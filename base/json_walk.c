@@ -155,8 +155,7 @@ struct json_place json_walk_place(const char *text, size_t offset)
 	return place;
 }
 
-enum json_walk_result json_walk(
-	char *text, size_t size, const char *label, struct json_places **ret_places, struct diag *diag)
+int json_walk(char *text, size_t size, const char *label, struct json_places **ret_places, struct diag *diag)
 {
 	cleanup_with(json_places_freep) struct json_places *places = json_places_new();
 	struct json_walk walk = {
@@ -164,25 +163,25 @@ enum json_walk_result json_walk(
 		.places = places,
 	};
 	bool fine;
-	int n_duplicates;
 
 	if (places == NULL) {
 		diag->failed = true;
-		return JSON_WALK_BAD;
+		return -1;
 	}
 	if (size > INT_MAX) {
 		json_scan_refuse(&walk.scan, json_scan_here(&walk.scan), "larger than 2 GiB");
-		return JSON_WALK_BAD;
+		return -1;
 	}
 	if (!check_bytes(&walk))
-		return JSON_WALK_BAD;
+		return -1;
 	skip_byte_order_mark(&walk);
 	fine = walk_document(&walk);
-	n_duplicates = json_places_close(places, label, diag);
-	if (n_duplicates < 0)
+	if (json_places_close(places, label, diag) < 0) {
 		diag->failed = true;
-	if (!fine || walk.scan.flawed || n_duplicates < 0)
-		return JSON_WALK_BAD;
+		return -1;
+	}
+	if (!fine || walk.scan.flawed)
+		return -1;
 	*ret_places = steal_ptr(&places);
-	return n_duplicates > 0 ? JSON_WALK_DUPLICATES : JSON_WALK_FINE;
+	return 0;
 }

@@ -6,16 +6,10 @@
 
 #define JSON_DEPTH_MAX 64
 
-enum json_walk_result {
-	JSON_WALK_FINE,
-	JSON_WALK_DUPLICATES, /* told in diag; the text can still be parsed, the last one of each counts */
-	JSON_WALK_BAD,        /* told in diag */
-};
-
 /* `text` is changed in place: comments, trailing commas and a byte order mark become blanks, so that what remains is
- * plain JSON with every byte where it was. *ret_places is written unless BAD. */
-enum json_walk_result json_walk(
-	char *text, size_t size, const char *label, struct json_places **ret_places, struct diag *diag);
+ * plain JSON with every byte where it was. 0, or -1 with the mistakes in diag; duplicate keys are told there too, but
+ * are no reason to fail: the last one of each counts. */
+int json_walk(char *text, size_t size, const char *label, struct json_places **ret_places, struct diag *diag);
 /* The place of the byte at `offset`. */
 struct json_place json_walk_place(const char *text, size_t offset);
 

@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Turns the shipped policies into C: embed.py OUTPUT FILE..., where secrets.jsonc is the table of secrets."""
+"""Turns the shipped policies into C: embed.py OUTPUT FILE...
+
+Policies are kept as texts, for the same parser as everybody's. The table of secrets (secrets.jsonc), which lies under
+every policy and so is read by every launch, becomes a plain list.
+"""
+import json
 import pathlib
 import re
 import sys
@@ -14,31 +19,44 @@ def summary_of(path, text):
     return found.group(1)
 
 
+def quoted(text):
+    escaped = text.replace('\\', '\\\\').replace('"', '\\"').replace('\t', '\\t').replace('?', '\\?')
+    return f'"{escaped}"'
+
+
 def literal(text):
-    lines = []
-    for line in text.splitlines():
-        escaped = line.replace('\\', '\\\\').replace('"', '\\"').replace('\t', '\\t').replace('?', '\\?')
-        lines.append(f'\t"{escaped}\\n"')
-    return '\n'.join(lines)
+    return '\n'.join('\t' + quoted(line)[:-1] + '\\n"' for line in text.splitlines())
 
 
-def entry(name, label, path, text):
-    return (f'{{\n.name = "{name}",\n.label = "built-in {label}",\n.summary = "{summary_of(path, text)}",\n'
-            f'.text =\n{literal(text)},\n.size = {len(text.encode())},\n}}')
+def entry(path, text):
+    name = ':' + path.stem
+    return (f'{{\n.name = "{name}",\n.label = "built-in {name}",\n.summary = "{summary_of(path, text)}",\n'
+            f'.text =\n{literal(text)},\n.size = {len(text)},\n}}')
+
+
+def secret_paths(path, text):
+    plain = re.sub(r'("[^"]*")|//[^\n]*', lambda found: found.group(1) or '', text)
+    plain = re.sub(r',(\s*[\]}])', r'\1', plain)
+    document = json.loads(plain)
+    if set(document) != {'version', 'description', 'filesystem'} or set(document['filesystem']) != {'deny'}:
+        sys.exit(f'{path}: the table of secrets has nothing but "deny"')
+    return document['filesystem']['deny']
 
 
 def main():
     output, paths = sys.argv[1], [pathlib.Path(name) for name in sys.argv[2:]]
-    listed, secrets = [], None
+    policies, secrets = [], []
     for path in paths:
         text = path.read_text(encoding='ascii')
         if path.stem == SECRETS:
-            secrets = entry(SECRETS, SECRETS, path, text)
+            secrets = secret_paths(path, text)
         else:
-            listed.append(entry(':' + path.stem, ':' + path.stem, path, text))
+            policies.append(entry(path, text))
     code = ('#include "runtime/policy/builtin.h"\n\n'
-            'const struct policy_builtin policy_builtins[] = {\n' + ',\n'.join(listed) + ',\n{}};\n\n'
-            'const struct policy_builtin policy_builtin_secrets = ' + secrets + ';\n')
+            'const struct policy_builtin policy_builtins[] = {\n' + ',\n'.join(policies) + ',\n{}};\n\n'
+            f'const size_t policy_n_secret_paths = {len(secrets)};\n'
+            'const char *const policy_secret_paths[] = {\n'
+            + ''.join(f'\t{quoted(path)},\n' for path in secrets) + '};\n')
     pathlib.Path(output).write_text(code, encoding='ascii')
 
 

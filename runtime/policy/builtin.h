@@ -14,8 +14,9 @@ struct policy_builtin {
 
 /* In the order of their listing; the name of the last one is NULL. */
 extern const struct policy_builtin policy_builtins[];
-/* The table of secrets, under every policy. */
-extern const struct policy_builtin policy_builtin_secrets;
+/* The table of secrets, denied under every policy. */
+extern const char *const policy_secret_paths[];
+extern const size_t policy_n_secret_paths;
 
 /* NULL where there is none. */
 const struct policy_builtin *policy_builtin_find(const char *name);

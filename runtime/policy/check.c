@@ -41,7 +41,7 @@ static int compare_items(const void *a, const void *b)
 static int index_new(const struct policy_setting *setting, bool (*wanted)(const struct policy_item *),
 	struct index *ret, struct error *err)
 {
-	struct index index = {.items = calloc(setting->n + 1, sizeof *index.items)};
+	struct index index = {.items = calloc(setting->n + 1, sizeof(struct policy_item *))};
 
 	if (index.items == NULL)
 		return error_no_memory(err);
@@ -49,7 +49,7 @@ static int index_new(const struct policy_setting *setting, bool (*wanted)(const 
 		if (wanted(&setting->items[i]))
 			index.items[index.n++] = &setting->items[i];
 	if (index.n > 1)
-		qsort(index.items, index.n, sizeof *index.items, compare_items);
+		qsort(index.items, index.n, sizeof(struct policy_item *), compare_items);
 	*ret = index;
 	return 0;
 }
@@ -61,7 +61,7 @@ static const struct policy_item *index_find(const struct index *index, const cha
 	const struct policy_item **found = NULL;
 
 	if (index->n > 0)
-		found = bsearch(&wanted, index->items, index->n, sizeof *index->items, compare_items);
+		found = bsearch(&wanted, index->items, index->n, sizeof(struct policy_item *), compare_items);
 	return found != NULL ? *found : NULL;
 }
 
@@ -86,7 +86,7 @@ static printf_like(5, 6) void tell(
 
 static bool is_plain_deny(const struct policy_item *item)
 {
-	return !item->origin.secret && !policy_path_has_parent_steps(item->text) && !policy_path_has_glob(item->text);
+	return !policy_path_has_parent_steps(item->text) && !policy_path_has_glob(item->text);
 }
 
 static bool is_any(const struct policy_item *item)
@@ -103,7 +103,8 @@ static bool cut_last(char *path)
 	if (slash == NULL) {
 		if (strcmp(path, ".") == 0)
 			return false;
-		strcpy(path, ".");
+		path[0] = '.';
+		path[1] = '\0';
 		return true;
 	}
 	if (slash[1] == '\0')

@@ -34,7 +34,7 @@ struct policy_document *policy_document_free(struct policy_document *document)
 	return NULL;
 }
 
-static int document_new(const char *name, struct policy_document **ret_document, struct diag *diag, struct error *err)
+static int document_new(const char *name, struct policy_document **ret_document, struct error *err)
 {
 	cleanup_with(policy_document_freep) struct policy_document *document = calloc(1, sizeof *document);
 
@@ -43,7 +43,6 @@ static int document_new(const char *name, struct policy_document **ret_document,
 	if (arena_new(&document->settings.arena, err) < 0)
 		return -1;
 	document->name = arena_strdup(document->settings.arena, name);
-	policy_load_secrets(&document->settings, diag);
 	*ret_document = steal_ptr(&document);
 	return 0;
 }
@@ -59,7 +58,7 @@ int policy_document_load(const char *name, struct policy_document **ret_document
 {
 	cleanup_with(policy_document_freep) struct policy_document *document = NULL;
 
-	if (document_new(name, &document, diag, err) < 0)
+	if (document_new(name, &document, err) < 0)
 		return -1;
 	policy_load_name(&document->settings, name, diag);
 	if (check_loaded(document, diag, err) < 0)
@@ -73,7 +72,7 @@ int policy_document_parse(const char *text, const char *label, const char *direc
 {
 	cleanup_with(policy_document_freep) struct policy_document *document = NULL;
 
-	if (document_new(label, &document, diag, err) < 0)
+	if (document_new(label, &document, err) < 0)
 		return -1;
 	policy_load_text(&document->settings, text, label, directory, diag);
 	if (check_loaded(document, diag, err) < 0)

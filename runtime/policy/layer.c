@@ -23,67 +23,29 @@ static const char *const document_keys[] = {"version", "description", "extends",
 
 static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object);
 
+static struct json_place place_of(struct policy_layer *layer, const struct policy_spot *spot)
+{
+	cleanup_buf struct buf pointer = {};
+
+	policy_spot_pointer(spot, &pointer);
+	if (pointer.failed)
+		layer->diag->failed = true;
+	return json_places_find(layer->places, buf_str(&pointer));
+}
+
 void policy_layer_tell(struct policy_layer *layer, const struct policy_spot *spot, const char *fmt, ...)
 {
-	struct json_place place = json_places_find(layer->places, spot->pointer);
+	struct json_place place = place_of(layer, spot);
+	cleanup_buf struct buf name = {};
 	char text[512];
 	va_list args;
 
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	diag_error(layer->diag, "%s:%u:%u: %s%s%s", layer->label, place.line, place.column, spot->name,
-		spot->name[0] != '\0' ? ": " : "", text);
-}
-
-/* A key as a pointer component: '~' and '/' escaped. */
-static void append_escaped(struct buf *buf, const char *key)
-{
-	for (; *key != '\0'; key++) {
-		if (*key == '~')
-			buf_append_str(buf, "~0");
-		else if (*key == '/')
-			buf_append_str(buf, "~1");
-		else
-			buf_append_char(buf, *key);
-	}
-}
-
-static struct policy_spot keep_spot(struct policy_layer *layer, const struct buf *pointer, const struct buf *name)
-{
-	struct policy_spot spot = {
-		.pointer = arena_strdup(layer->reading.arena, buf_str(pointer)),
-		.name = arena_strdup(layer->reading.arena, buf_str(name)),
-	};
-
-	if (spot.pointer == NULL || spot.name == NULL || pointer->failed || name->failed) {
-		layer->diag->failed = true;
-		return (struct policy_spot){"", ""};
-	}
-	return spot;
-}
-
-struct policy_spot policy_layer_member(struct policy_layer *layer, const struct policy_spot *spot, const char *key)
-{
-	cleanup_buf struct buf pointer = {};
-	cleanup_buf struct buf name = {};
-	char shown[80];
-
-	buf_printf(&pointer, "%s/", spot->pointer);
-	append_escaped(&pointer, key);
-	buf_printf(
-		&name, "%s%s%s", spot->name, spot->name[0] != '\0' ? "." : "", str_printable(key, shown, sizeof shown));
-	return keep_spot(layer, &pointer, &name);
-}
-
-struct policy_spot policy_layer_element(struct policy_layer *layer, const struct policy_spot *spot, size_t index)
-{
-	cleanup_buf struct buf pointer = {};
-	cleanup_buf struct buf name = {};
-
-	buf_printf(&pointer, "%s/%zu", spot->pointer, index);
-	buf_printf(&name, "%s[%zu]", spot->name, index);
-	return keep_spot(layer, &pointer, &name);
+	policy_spot_name(spot, &name);
+	diag_error(layer->diag, "%s:%u:%u: %s%s%s", layer->label, place.line, place.column, buf_str(&name),
+		name.size > 0 ? ": " : "", text);
 }
 
 void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot,
@@ -93,7 +55,7 @@ void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const
 
 	placed.origin = layer->origin;
 	if (!layer->origin.builtin) {
-		struct json_place place = json_places_find(layer->places, spot->pointer);
+		struct json_place place = place_of(layer, spot);
 
 		placed.origin.line = place.line;
 		placed.origin.column = place.column;
@@ -137,7 +99,7 @@ static void read_list(
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct policy_spot element = policy_layer_element(layer, spot, i);
+		struct policy_spot element = policy_spot_element(spot, i);
 
 		read_element(layer, id, &element, json_array_get(json, i));
 	}
@@ -175,20 +137,22 @@ static void read_document_key(
 
 static bool is_document_key(const struct policy_spot *section, const char *key)
 {
-	for (size_t i = 0; section->name[0] == '\0' && document_keys[i] != NULL; i++)
+	for (size_t i = 0; section->above == NULL && document_keys[i] != NULL; i++)
 		if (strcmp(document_keys[i], key) == 0)
 			return true;
 	return false;
 }
 
-static void tell_unknown(
-	struct policy_layer *layer, const struct policy_spot *section, const struct policy_spot *spot, const char *key)
+static void tell_unknown(struct policy_layer *layer, const struct policy_spot *spot)
 {
+	cleanup_buf struct buf section = {};
 	char buf[64];
-	const char *nearest = policy_field_nearest(section->name, key, buf, sizeof buf);
+	const char *nearest;
 
-	if (nearest == NULL && section->name[0] == '\0')
-		nearest = str_nearest(key, document_keys);
+	policy_spot_name(spot->above, &section);
+	nearest = policy_field_nearest(buf_str(&section), spot->key, buf, sizeof buf);
+	if (nearest == NULL && section.size == 0)
+		nearest = str_nearest(spot->key, document_keys);
 	if (nearest != NULL)
 		policy_layer_tell(layer, spot, "unknown field; did you mean \"%s\"?", nearest);
 	else
@@ -197,19 +161,22 @@ static void tell_unknown(
 
 static void read_member(struct policy_layer *layer, const struct policy_spot *section, const char *key, json_t *json)
 {
-	struct policy_spot spot = policy_layer_member(layer, section, key);
+	struct policy_spot spot = policy_spot_member(section, key);
 	/* A key with a dot in it is not a short form: there is one way to write a field. */
 	bool plain = strchr(key, '.') == NULL;
-	enum policy_field_id id = plain ? policy_field_find(spot.name) : _FIELD_COUNT;
+	cleanup_buf struct buf name = {};
+	enum policy_field_id id;
 
+	policy_spot_name(&spot, &name);
+	id = plain ? policy_field_find(buf_str(&name)) : _FIELD_COUNT;
 	if (is_document_key(section, key))
 		read_document_key(layer, &spot, key, json);
 	else if (id != _FIELD_COUNT)
 		read_field(layer, id, &spot, json);
-	else if (plain && policy_field_is_section(spot.name))
+	else if (plain && policy_field_is_section(buf_str(&name)))
 		read_section(layer, &spot, json);
 	else
-		tell_unknown(layer, section, &spot, key);
+		tell_unknown(layer, &spot);
 }
 
 static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object)
@@ -226,12 +193,13 @@ static void read_section(struct policy_layer *layer, const struct policy_spot *s
 
 void policy_layer_read(struct policy_layer *layer, json_t *root)
 {
-	read_section(layer, &(struct policy_spot){"", ""}, root);
+	read_section(layer, &(struct policy_spot){}, root);
 }
 
 const char *policy_layer_extends(struct policy_layer *layer, const json_t *root)
 {
-	static const struct policy_spot spot = {"/extends", "extends"};
+	const struct policy_spot top = {};
+	const struct policy_spot spot = policy_spot_member(&top, "extends");
 	const json_t *json = json_object_get(root, "extends");
 
 	if (json == NULL)

@@ -6,10 +6,12 @@
 #include "base/json.h"
 #include "runtime/policy/value.h"
 
-/* A name in the document, as JSON pointer and as people write it: "/limits/memory", "limits.memory". */
+/* Where in the document: a member or an element of what lies above; on the stack of the walk, and made into text only
+ * when something is to be said about it. */
 struct policy_spot {
-	const char *pointer;
-	const char *name;
+	const struct policy_spot *above; /* NULL: the top */
+	const char *key;                 /* NULL: an element */
+	size_t index;
 };
 
 struct policy_layer {
@@ -32,9 +34,18 @@ void policy_layer_tell(struct policy_layer *layer, const struct policy_spot *spo
 	printf_like(3, 4);
 void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot,
 	const struct policy_item *item);
-/* "/a/b" and "a.b" for a member; "/a/3" and "a[3]" for an element. The texts are the arena's. */
-struct policy_spot policy_layer_member(struct policy_layer *layer, const struct policy_spot *spot, const char *key);
-struct policy_spot policy_layer_element(struct policy_layer *layer, const struct policy_spot *spot, size_t index);
+static inline struct policy_spot policy_spot_member(const struct policy_spot *above, const char *key)
+{
+	return (struct policy_spot){.above = above, .key = key};
+}
+static inline struct policy_spot policy_spot_element(const struct policy_spot *above, size_t index)
+{
+	return (struct policy_spot){.above = above, .index = index};
+}
+/* "limits.memory", "filesystem.read[0]": as people write it; "" for the top. */
+void policy_spot_name(const struct policy_spot *spot, struct buf *buf);
+/* "/limits/memory", "/filesystem/read/0": as JSON pointer. */
+void policy_spot_pointer(const struct policy_spot *spot, struct buf *buf);
 /* A bind or tmpfs entry; a whole object of variables. */
 void policy_layer_read_bind(struct policy_layer *layer, const struct policy_spot *spot, json_t *json);
 void policy_layer_read_tmpfs(struct policy_layer *layer, const struct policy_spot *spot, json_t *json);

@@ -23,7 +23,7 @@ static bool is_known(const char *const *keys, const char *key)
 static bool tell_unknown(
 	struct policy_layer *layer, const struct policy_spot *spot, const char *const *keys, const char *key)
 {
-	struct policy_spot member = policy_layer_member(layer, spot, key);
+	struct policy_spot member = policy_spot_member(spot, key);
 	const char *nearest = str_nearest(key, keys);
 
 	policy_layer_tell(layer, &member, "unknown field%s%s%s", nearest != NULL ? "; did you mean \"" : "",
@@ -59,7 +59,7 @@ static const char *take_string(
 		policy_layer_tell(layer, spot, "\"%s\" is missing", key);
 		return NULL;
 	}
-	member = policy_layer_member(layer, spot, key);
+	member = policy_spot_member(spot, key);
 	policy_layer_tell(layer, &member, "expected a string, found %s", policy_json_type(json));
 	return NULL;
 }
@@ -73,7 +73,7 @@ static bool take_write(struct policy_layer *layer, const struct policy_spot *spo
 		*ret_write = json_is_true(json);
 		return true;
 	}
-	member = policy_layer_member(layer, spot, "write");
+	member = policy_spot_member(spot, "write");
 	policy_layer_tell(layer, &member, "expected true or false, found %s", policy_json_type(json));
 	return false;
 }
@@ -117,7 +117,7 @@ static bool take_size(struct policy_layer *layer, const struct policy_spot *spot
 		*ret_size = size.number;
 		return true;
 	}
-	member = policy_layer_member(layer, spot, "size");
+	member = policy_spot_member(spot, "size");
 	policy_layer_tell(layer, &member, "%s", layer->reading.why);
 	return false;
 }
@@ -141,7 +141,7 @@ void policy_layer_read_tmpfs(struct policy_layer *layer, const struct policy_spo
 
 static void read_variable(struct policy_layer *layer, const struct policy_spot *spot, const char *name, const json_t *json)
 {
-	struct policy_spot member = policy_layer_member(layer, spot, name);
+	struct policy_spot member = policy_spot_member(spot, name);
 	struct policy_item item = {};
 
 	if (!json_is_string(json))

@@ -23,7 +23,7 @@
 #include "runtime/policy/builtin.h"
 #include "runtime/policy/layer.h"
 
-#define SIZE_MAX_BYTES (1024 * 1024)
+#define SIZE_MAX_BYTES ((size_t)1024 * 1024)
 #define CHAIN_MAX      16
 #define BASE           ":read-only"
 
@@ -32,7 +32,6 @@ struct source {
 	const char *label;
 	const char *directory;
 	const struct policy_builtin *builtin; /* NULL: a file or a caller's text */
-	bool secret;
 	dev_t device;
 	ino_t inode; /* 0: no file */
 	const struct source *extended_by;
@@ -80,7 +79,7 @@ static struct policy_layer make_layer(struct loader *loader, const struct source
 		.settings = loader->settings,
 		.diag = loader->diag,
 		.reading = {.arena = loader->settings->arena, .directory = source->directory},
-		.origin = {.label = source->label, .builtin = source->builtin != NULL, .secret = source->secret},
+		.origin = {.label = source->label, .builtin = source->builtin != NULL},
 		.label = source->label,
 	};
 }
@@ -116,12 +115,11 @@ static void load_text(struct loader *loader, const char *text, size_t size, cons
 	policy_layer_read(&layer, root);
 }
 
-static void load_builtin(struct loader *loader, const struct policy_builtin *builtin, bool secret, const struct source *by)
+static void load_builtin(struct loader *loader, const struct policy_builtin *builtin, const struct source *by)
 {
 	struct source source = {
 		.label = builtin->label,
 		.builtin = builtin,
-		.secret = secret,
 		.extended_by = by,
 		.depth = by != NULL ? by->depth + 1 : 1,
 	};
@@ -136,7 +134,7 @@ static void load_builtin_name(struct loader *loader, const char *name, const str
 	char shown[80];
 
 	if (builtin != NULL) {
-		load_builtin(loader, builtin, false, by);
+		load_builtin(loader, builtin, by);
 		return;
 	}
 	(void)str_printable(name, shown, sizeof shown);
@@ -228,11 +226,6 @@ static void load_from(struct loader *loader, const char *name, const struct sour
 		diag_error(loader->diag, "%slonger than a path can be", loader->blame);
 	else
 		load_file(loader, buf_str(&path), by);
-}
-
-void policy_load_secrets(struct policy_settings *settings, struct diag *diag)
-{
-	load_builtin(&(struct loader){settings, diag, ""}, &policy_builtin_secrets, true, NULL);
 }
 
 void policy_load_name(struct policy_settings *settings, const char *name, struct diag *diag)

@@ -7,8 +7,7 @@
 
 struct policy_builtin;
 
-/* All put the layers of a source and of everything below it into settings; every mistake is in diag. */
-void policy_load_secrets(struct policy_settings *settings, struct diag *diag);
+/* Both put the layers of a source and of everything below it into settings; every mistake is in diag. */
 void policy_load_name(struct policy_settings *settings, const char *name, struct diag *diag);
 /* directory: what "extends" is relative to; NULL: the current directory. */
 void policy_load_text(struct policy_settings *settings, const char *text, const char *label, const char *directory,

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "runtime/policy/resolve.h"
+#include "runtime/policy/settings_json.h"
 #include "runtime/policy/value.h"
 
 #define VALUE_WIDTH_MAX 40
@@ -19,8 +19,12 @@ static void append_pointer(struct buf *buf, enum policy_field_id id, const struc
 	const struct policy_field *field = &policy_fields[id];
 
 	buf_append_char(buf, '/');
-	for (const char *s = field->name; *s != '\0'; s++)
-		buf_append_char(buf, *s == '.' ? '/' : *s);
+	for (const char *s = field->name; *s != '\0'; s++) {
+		if (*s == '.')
+			buf_append_char(buf, '/');
+		else
+			buf_append_char(buf, *s);
+	}
 	if (!policy_kind_is_list(field->kind))
 		return;
 	if (field->kind != KIND_VARIABLES) {
@@ -53,9 +57,12 @@ static json_t *origins_json(const struct policy_settings *settings)
 	cleanup_json json_t *origins = json_object();
 
 	for (unsigned id = 0; id < _FIELD_COUNT; id++)
-		for (size_t i = 0; i < settings->fields[id].n; i++)
-			if (put_origin(origins, (enum policy_field_id)id, &settings->fields[id].items[i], i) < 0)
+		for (size_t i = 0; i < policy_settings_count(settings, (enum policy_field_id)id); i++) {
+			struct policy_item item = policy_settings_item(settings, (enum policy_field_id)id, i);
+
+			if (put_origin(origins, (enum policy_field_id)id, &item, i) < 0)
 				return NULL;
+		}
 	return json_incref(origins);
 }
 
@@ -115,10 +122,11 @@ static size_t value_width(const struct policy_settings *settings)
 	size_t width = 0;
 
 	for (unsigned id = 0; id < _FIELD_COUNT; id++)
-		for (size_t i = 0; i < settings->fields[id].n; i++) {
+		for (size_t i = 0; i < policy_settings_count(settings, (enum policy_field_id)id); i++) {
+			struct policy_item item = policy_settings_item(settings, (enum policy_field_id)id, i);
 			cleanup_buf struct buf value = {};
 
-			append_value(&value, (enum policy_field_id)id, &settings->fields[id].items[i]);
+			append_value(&value, (enum policy_field_id)id, &item);
 			if (value.size > width && value.size <= VALUE_WIDTH_MAX)
 				width = value.size;
 		}
@@ -151,8 +159,11 @@ int policy_report_text(
 	buf_printf(&text, "%-*s  %s\n%-*s  %s\n", columns.name, "policy", policy->name, columns.name, "digest",
 		policy->digest);
 	for (unsigned id = 0; id < _FIELD_COUNT; id++)
-		for (size_t i = 0; i < settings->fields[id].n; i++)
-			append_line(&text, &columns, (enum policy_field_id)id, &settings->fields[id].items[i]);
+		for (size_t i = 0; i < policy_settings_count(settings, (enum policy_field_id)id); i++) {
+			struct policy_item item = policy_settings_item(settings, (enum policy_field_id)id, i);
+
+			append_line(&text, &columns, (enum policy_field_id)id, &item);
+		}
 	for (size_t i = 0; i < policy->n_warnings; i++)
 		buf_printf(&text, "warning: %s\n", policy->warnings[i]);
 	if (buf_check(&text, err) < 0)

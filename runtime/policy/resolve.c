@@ -7,14 +7,11 @@
  */
 #include "runtime/policy/resolve.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/sha256.h"
 #include "runtime/policy/check.h"
-#include "runtime/policy/value.h"
+#include "runtime/policy/settings_json.h"
 
 typedef void (*store_fn)(struct arena *, struct policy *, const struct policy_field *, const struct policy_item *item);
 
@@ -158,99 +155,30 @@ static const store_fn stores[_KIND_COUNT] = {
 
 static int store_all(const struct policy_settings *settings, struct arena *arena, struct policy *policy, struct error *err)
 {
-	for (size_t id = 0; id < _FIELD_COUNT; id++) {
-		const struct policy_setting *setting = &settings->fields[id];
+	for (unsigned id = 0; id < _FIELD_COUNT; id++) {
 		const struct policy_field *field = &policy_fields[id];
+		size_t n = policy_settings_count(settings, (enum policy_field_id)id);
 
-		if (setting->n == 0 && !policy_kind_is_list(field->kind))
+		if (n == 0 && !policy_kind_is_list(field->kind))
 			return error_set(err, ERROR_INTERNAL, "policy", "%s: no value", field->name);
-		for (size_t i = 0; i < setting->n; i++)
-			stores[field->kind](arena, policy, field, &setting->items[i]);
+		for (size_t i = 0; i < n; i++) {
+			struct policy_item item = policy_settings_item(settings, (enum policy_field_id)id, i);
+
+			stores[field->kind](arena, policy, field, &item);
+		}
 	}
 	return arena_check(arena, err);
-}
-
-/* The object in which the last part of a dotted name belongs, made on the way; borrowed. */
-static json_t *find_parent(json_t *root, const char *name, const char **ret_last)
-{
-	const char *dot;
-
-	while ((dot = strchr(name, '.')) != NULL && root != NULL) {
-		char part[32];
-		json_t *below;
-
-		assert((size_t)(dot - name) < sizeof part);
-		memcpy(part, name, (size_t)(dot - name));
-		part[dot - name] = '\0';
-		below = json_object_get(root, part);
-		if (below == NULL && json_put(root, part, json_object()) == 0)
-			below = json_object_get(root, part);
-		root = below;
-		name = dot + 1;
-	}
-	*ret_last = name;
-	return root;
-}
-
-static json_t *list_to_json(const struct policy_field *field, const struct policy_setting *setting)
-{
-	cleanup_json json_t *list = json_array();
-
-	for (size_t i = 0; i < setting->n; i++)
-		if (json_array_append_new(list, policy_value_to_json(field, &setting->items[i])) < 0)
-			return NULL;
-	return json_incref(list);
-}
-
-static json_t *variables_to_json(const struct policy_field *field, const struct policy_setting *setting)
-{
-	cleanup_json json_t *object = json_object();
-
-	for (size_t i = 0; i < setting->n; i++) {
-		cleanup_json json_t *name = json_text(setting->items[i].text);
-
-		if (name == NULL ||
-			json_put(object, json_string_value(name), policy_value_to_json(field, &setting->items[i])) < 0)
-			return NULL;
-	}
-	return json_incref(object);
-}
-
-static json_t *setting_to_json(const struct policy_field *field, const struct policy_setting *setting)
-{
-	if (field->kind == KIND_VARIABLES)
-		return variables_to_json(field, setting);
-	if (policy_kind_is_list(field->kind))
-		return list_to_json(field, setting);
-	return setting->n > 0 ? policy_value_to_json(field, &setting->items[0]) : json_null();
-}
-
-json_t *policy_settings_json(const struct policy_settings *settings)
-{
-	cleanup_json json_t *root = json_object();
-
-	if (json_put(root, "version", json_integer(1)) < 0)
-		return NULL;
-	for (size_t id = 0; id < _FIELD_COUNT; id++) {
-		const char *last;
-		json_t *parent = find_parent(root, policy_fields[id].name, &last);
-
-		if (json_put(parent, last, setting_to_json(&policy_fields[id], &settings->fields[id])) < 0)
-			return NULL;
-	}
-	return json_incref(root);
 }
 
 static int set_digest(
 	const struct policy_settings *settings, struct arena *arena, struct policy *policy, struct error *err)
 {
-	cleanup_json json_t *json = policy_settings_json(settings);
-	cleanup_free char *text = json != NULL ? json_to_canonical(json) : NULL;
+	cleanup_buf struct buf text = {};
 	char hex[65];
 
-	if (text == NULL)
-		return error_no_memory(err);
-	sha256_hex(text, strlen(text), hex);
+	if (policy_settings_canonical(settings, &text, err) < 0)
+		return -1;
+	sha256_hex(buf_str(&text), text.size, hex);
 	policy->digest = arena_printf(arena, "sha256:%s", hex);
 	return arena_check(arena, err);
 }

@@ -1,8 +1,6 @@
-/* From merged settings to the policy that the plan reads, and to its JSON. */
+/* From merged settings to the policy that the plan reads. */
 #ifndef POLICY_RESOLVE_H
 #define POLICY_RESOLVE_H
-
-#include <jansson.h>
 
 #include "base/diag.h"
 #include "runtime/policy/settings.h"
@@ -10,7 +8,5 @@
 /* Checks, then builds; `arena` holds the policy, whose texts stay in the settings'. */
 must_check int policy_resolve(const struct policy_settings *settings, const char *name, struct arena *arena,
 	const struct policy **ret_policy, struct diag *diag, struct error *err);
-/* Every field with its value, as a policy file could have it. NULL when memory is out. */
-json_t *policy_settings_json(const struct policy_settings *settings);
 
 #endif

@@ -5,8 +5,8 @@
  * Threat: a policy that extends another one must not be able to take back what that one denies. There is no operation
  * here that removes an entry from `deny` or `protect`: putting only ever appends, and clearing refuses them.
  *
- * An entry that repeats one of a built-in takes its place, so that what a person asked for by name is not skipped
- * silently where it is absent, as a built-in's entries are.
+ * An entry of a person's that repeats one of a built-in takes its place, so that what was asked for by name is not
+ * skipped silently where it is absent, as a built-in's entries are.
  */
 #include "runtime/policy/settings.h"
 
@@ -14,6 +14,24 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "runtime/policy/builtin.h"
+
+size_t policy_settings_count(const struct policy_settings *settings, enum policy_field_id id)
+{
+	return settings->fields[id].n + (id == FIELD_DENY ? policy_n_secret_paths : 0);
+}
+
+struct policy_item policy_settings_item(const struct policy_settings *settings, enum policy_field_id id, size_t index)
+{
+	size_t n_secrets = id == FIELD_DENY ? policy_n_secret_paths : 0;
+
+	if (index >= n_secrets)
+		return settings->fields[id].items[index - n_secrets];
+	return (struct policy_item){
+		.origin = {.label = "built-in secrets", .builtin = true, .secret = true},
+		.text = policy_secret_paths[index],
+	};
+}
 
 static bool same_entry(const struct policy_item *a, const struct policy_item *b)
 {
@@ -64,12 +82,11 @@ static bool put_keyed(struct arena *arena, struct policy_setting *setting, const
 
 static bool put_entry(struct arena *arena, struct policy_setting *setting, const struct policy_item *item)
 {
-	struct policy_item *old = find_builtin(setting, item);
+	struct policy_item *old = item->origin.builtin ? NULL : find_builtin(setting, item);
 
 	if (old == NULL)
 		return append(arena, setting, POLICY_LIST_MAX, item);
-	if (!item->origin.builtin)
-		*old = *item;
+	*old = *item;
 	return true;
 }
 

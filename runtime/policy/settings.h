@@ -38,9 +38,13 @@ struct policy_setting {
 
 struct policy_settings {
 	struct arena *arena;
-	struct policy_setting fields[_FIELD_COUNT];
+	struct policy_setting fields[_FIELD_COUNT]; /* what layers and flags said; "deny" without the secrets */
 };
 
+/* How many values a field has, and each; those of the shipped table of secrets, which are in every policy and stored in
+ * none, come first in "deny". */
+size_t policy_settings_count(const struct policy_settings *settings, enum policy_field_id id);
+struct policy_item policy_settings_item(const struct policy_settings *settings, enum policy_field_id id, size_t index);
 /* Scalars are replaced, lists appended to. False where the list is full; a lack of memory is kept by the arena. */
 bool policy_settings_put(struct policy_settings *settings, enum policy_field_id id, const struct policy_item *item);
 void policy_settings_clear(struct policy_settings *settings, enum policy_field_id id);

@@ -12,7 +12,7 @@
 #include "runtime/policy/value_take.h"
 #include "runtime/policy/vocabulary.h"
 
-#define VARIABLE_MAX     (128 * 1024) /* the kernel's MAX_ARG_STRLEN, with the NUL */
+#define VARIABLE_MAX     ((size_t)128 * 1024) /* the kernel's MAX_ARG_STRLEN, with the NUL */
 #define SYSCALL_NAME_MAX 64
 
 static bool keep(struct policy_reading *reading, const char *text, struct policy_item *item)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sha256.h"
 #include "runtime/policy/document.h"
 #include "tests/unit/harness.h"
 
@@ -179,7 +180,64 @@ Test(policy_builtin, what_is_shown_can_be_read_back)
 		cr_expect_str_eq(json_string_value(json_object_get(json, "name")), policy_builtin_name(i));
 		text = json_to_string(json_object_get(json, "policy"), 1);
 		harness_ok(policy_document_parse(text, "shown", NULL, &again, &diag, &err), &err);
-		cr_expect_eq(resolve(again)->n_paths, resolve(document)->n_paths);
+		for (size_t j = 0; j < resolve(document)->n_paths; j++) {
+			const struct policy_path *path = &resolve(document)->paths[j];
+
+			cr_expect(has_path(resolve(again), path->access, path->path), "%s", path->path);
+		}
 		cr_expect_eq(resolve(again)->limits.memory_bytes, resolve(document)->limits.memory_bytes);
+	}
+}
+
+/* The digest, made without the document, is that of the document. */
+Test(policy_builtin, the_digest_is_that_of_what_is_shown)
+{
+	for (size_t i = 0; policy_builtin_name(i) != NULL; i++) {
+		cleanup_with(policy_document_freep) struct policy_document *document = load(policy_builtin_name(i));
+		cleanup_diag struct diag diag = {};
+		cleanup_free char *shown = NULL;
+		cleanup_free char *canonical = NULL;
+		cleanup_json json_t *json = NULL;
+		struct error err = {};
+		char hex[65];
+
+		harness_ok(policy_document_set(document, "process.env.set", "Z=\"\\\n\xff", "-e", &diag, &err), &err);
+		harness_ok(policy_document_set(document, "process.env.set", "A=1", "-e", &diag, &err), &err);
+		harness_ok(policy_document_set(document, "filesystem.read", "/\"\\\x7f\xc3\xa9\xff\n", "-r", &diag, &err),
+			&err);
+		harness_ok(policy_document_set(document, "limits.cpus", "1.25", "-c", &diag, &err), &err);
+		harness_ok(policy_document_set(document, "filesystem.bind", "/a:/b", "-b", &diag, &err), &err);
+		harness_ok(policy_document_json(document, &shown, &err), &err);
+		json = json_loads(shown, 0, NULL);
+		canonical = json_to_canonical(json_object_get(json, "policy"));
+		cr_assert_not_null(canonical);
+		sha256_hex(canonical, strlen(canonical), hex);
+		cr_expect_str_eq(resolve(document)->digest + strlen("sha256:"), hex);
+		cr_expect_str_eq(json_string_value(json_object_get(json, "digest")), resolve(document)->digest);
+	}
+}
+
+/* The table is not read by the parser, so what the parser would refuse or change is looked for here. */
+Test(policy_builtin, the_table_of_secrets_is_well_formed)
+{
+	cleanup_with(policy_document_freep) struct policy_document *document = load(":read-only");
+	cleanup_with(policy_document_freep) struct policy_document *other = load(":read-only");
+	const struct policy *policy = resolve(document);
+	struct error err = {};
+
+	for (size_t i = 0; i < policy->n_paths; i++) {
+		const char *path = policy->paths[i].path;
+		cleanup_diag struct diag diag = {};
+
+		if (!policy->paths[i].secret)
+			continue;
+		cr_expect(path[0] == '/' || strncmp(path, "~*/", 3) == 0, "%s", path);
+		cr_expect_null(strpbrk(path + 3, "*?["), "%s", path);
+		cr_expect_null(strstr(path, "//"), "%s", path);
+		cr_expect_null(strstr(path, "/./"), "%s", path);
+		cr_expect_neq(path[strlen(path) - 1], '/', "%s", path);
+		harness_ok(policy_document_set(other, "filesystem.deny", path, "-x", &diag, &err), &err);
+		for (size_t j = 0; j < i; j++)
+			cr_expect_str_neq(path, policy->paths[j].path);
 	}
 }
