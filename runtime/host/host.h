@@ -76,9 +76,9 @@ must_check int host_init(struct host *host, struct error *err);
 must_check int host_probe(struct host *host, const char *workspace, struct error *err);
 /* Only the cgroup facts, which a run needs before it can choose mechanisms. */
 must_check int host_probe_cgroup(struct host *host, struct error *err);
-/* For tests and golden plans: {"kernel": "...", "uid": 0, "gid": 0, "privileged": true, "cpus": 2, "cgroup_path": "",
- * "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc", "detail": "..."},
- * "landlock": {"works": true, "detail": "ABI 6"}, ...}}; absent: UNKNOWN. */
+/* For tests and golden plans: {"kernel": "...", "uid": 0, "gid": 0, "privileged": true, "cpus": 2, "swap": false,
+ * "cgroup_path": "", "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc", "detail":
+ * "..."}, "landlock": {"works": true, "detail": "ABI 6"}, ...}}; absent: UNKNOWN. */
 must_check int host_parse(const char *json, size_t size, struct host *ret_host, struct error *err);
 /* malloc'ed; the same form. */
 must_check int host_json(const struct host *host, char **ret_json, struct error *err);

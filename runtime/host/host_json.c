@@ -53,6 +53,7 @@ int host_json(const struct host *host, char **ret_json, struct error *err)
 		json_put(object, "uid", json_u64(host->uid)) < 0 || json_put(object, "gid", json_u64(host->gid)) < 0 ||
 		json_put(object, "privileged", json_boolean(host->privileged)) < 0 ||
 		json_put(object, "cpus", json_u64(host->n_cpus)) < 0 ||
+		json_put(object, "swap", json_boolean(host->has_swap)) < 0 ||
 		json_put(object, "cgroup_path", json_text(host->cgroup_path)) < 0 ||
 		json_put(object, "facts", json_facts(host)) < 0)
 		return error_no_memory(err);
@@ -173,6 +174,8 @@ static int take_member(const char *key, json_t *value, struct host *host, struct
 		return take_number(value, key, &host->n_cpus, err);
 	if (str_equal(key, "privileged"))
 		return take_bool(value, key, &host->privileged, err);
+	if (str_equal(key, "swap"))
+		return take_bool(value, key, &host->has_swap, err);
 	if (str_equal(key, "facts"))
 		return take_facts(value, host, err);
 	return wrong(key, err);

@@ -38,10 +38,11 @@ Test(host, every_fact_has_a_name_of_its_own)
 
 Test(host, parse_takes_all_that_is_there)
 {
-	static const char text[] = "{\"kernel\": \"6.1.0\", \"uid\": 7, \"gid\": 8, \"privileged\": true, \"cpus\": 3,"
-				   " \"cgroup_path\": \"/c\", \"facts\": {\"user_namespace\": true, \"landlock\": false,"
-				   " \"proc_mount\": {\"errno\": \"EPERM\", \"step\": \"mount proc\", \"detail\": \"d\"},"
-				   " \"pidfd\": {\"works\": true, \"detail\": \"x\"}}}";
+	static const char text[] =
+		"{\"kernel\": \"6.1.0\", \"uid\": 7, \"gid\": 8, \"privileged\": true, \"cpus\": 3, \"swap\": true,"
+		" \"cgroup_path\": \"/c\", \"facts\": {\"user_namespace\": true, \"landlock\": false,"
+		" \"proc_mount\": {\"errno\": \"EPERM\", \"step\": \"mount proc\", \"detail\": \"d\"},"
+		" \"pidfd\": {\"works\": true, \"detail\": \"x\"}}}";
 	struct host host;
 	struct error err;
 
@@ -51,6 +52,7 @@ Test(host, parse_takes_all_that_is_there)
 	cr_expect_eq(host.gid, 8);
 	cr_expect(host.privileged);
 	cr_expect_eq(host.n_cpus, 3);
+	cr_expect(host.has_swap);
 	cr_expect_str_eq(host.cgroup_path, "/c");
 	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].state, FACT_YES);
 	cr_expect_eq(host.facts[FACT_LANDLOCK].state, FACT_NO);
