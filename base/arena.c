@@ -41,12 +41,12 @@ int arena_new(struct arena **ret_arena, struct error *err)
 
 struct arena *arena_free(struct arena *arena)
 {
-	struct block *block, *next;
+	struct block *block;
 
 	if (arena == NULL)
 		return NULL;
-	for (block = arena->blocks; block != NULL; block = next) {
-		next = block->next;
+	while ((block = arena->blocks) != NULL) {
+		arena->blocks = block->next;
 		free(block);
 	}
 	free(arena);
@@ -68,7 +68,8 @@ static struct block *block_new(size_t size)
 
 static struct block *block_with_room(struct arena *arena, size_t size)
 {
-	struct block *first = arena->blocks, *block;
+	struct block *first = arena->blocks;
+	struct block *block;
 	bool large = size > BLOCK_SIZE / 4;
 
 	if (first != NULL && first->size - first->used >= size)

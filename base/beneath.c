@@ -190,7 +190,8 @@ int beneath_open(int dirfd, const char *path, int flags, mode_t mode)
 int beneath_open_parent(int dirfd, const char *path, const char **ret_name)
 {
 	char parent[PATH_MAX];
-	const char *last, *checked = check_path(path);
+	const char *checked = check_path(path);
+	const char *last;
 	size_t length;
 	int fd;
 

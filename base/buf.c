@@ -31,7 +31,8 @@ void buf_reset(struct buf *buf)
 /* Makes room for `more` bytes and the NUL. */
 static bool reserve(struct buf *buf, size_t more)
 {
-	size_t wanted, allocated = buf->allocated > 0 ? buf->allocated : ALLOCATED_MIN;
+	size_t allocated = buf->allocated > 0 ? buf->allocated : ALLOCATED_MIN;
+	size_t wanted;
 	char *data;
 
 	if (buf->failed || __builtin_add_overflow(buf->size, more, &wanted) || wanted >= SIZE_MAX / 2) {

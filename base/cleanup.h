@@ -12,13 +12,15 @@ void cleanup_free_ptr(void *pp);
 #define cleanup_free     __attribute__((cleanup(cleanup_free_ptr)))
 #define cleanup_with(fn) __attribute__((cleanup(fn)))
 
-/* Defines fn##p(T **) for use with cleanup_with, from a `T *fn(T *)` destructor. */
+/* Defines fn##p(T **) for use with cleanup_with, from a `T *fn(T *)` destructor. A type takes no parentheses. */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define CLEANUP_DEFINE(T, fn)            \
 	static inline void fn##p(T **pp) \
 	{                                \
 		if (*pp != NULL)         \
 			*pp = fn(*pp);   \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static inline int steal_fd(int *fd)
 {

@@ -106,7 +106,8 @@ int error_set_errno(struct error *err, enum error_code code, int sys_errno, cons
 
 int error_prefix(struct error *err, const char *fmt, ...)
 {
-	char prefix[TEXT_SIZE], whole[2 * TEXT_SIZE + 2];
+	char prefix[TEXT_SIZE];
+	char whole[2 * TEXT_SIZE + 2];
 	va_list args;
 
 	if (err == NULL)

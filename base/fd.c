@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -130,7 +129,7 @@ int fd_memfile(const char *name, const void *data, size_t size, struct error *er
 int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds)
 {
 	union control control = {0};
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+	struct iovec iov = {.iov_base = (void *)data, .iov_len = size};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 
@@ -229,7 +228,8 @@ int fd_ensure_stdio(void)
 	int fd;
 
 	do {
-		fd = open("/dev/null", O_RDWR); /* inherited on purpose: these three are for the next program too */
+		/* Inherited on purpose: these three are for the next program too. NOLINTNEXTLINE(android-cloexec-open) */
+		fd = open("/dev/null", O_RDWR);
 		if (fd < 0)
 			return -1;
 	} while (fd <= STDERR_FILENO);

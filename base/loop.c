@@ -31,14 +31,16 @@ struct loop {
 
 int loop_new(struct loop **ret_loop, struct error *err)
 {
-	cleanup_with(loop_freep) struct loop *loop = calloc(1, sizeof *loop);
+	cleanup_close int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct loop *loop;
 
+	if (epoll_fd < 0)
+		return error_set_errno(err, ERROR_IO, errno, "epoll_create1", "cannot make an event loop");
+	loop = calloc(1, sizeof *loop);
 	if (loop == NULL)
 		return error_no_memory(err);
-	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (loop->epoll_fd < 0)
-		return error_set_errno(err, ERROR_IO, errno, "epoll_create1", "cannot make an event loop");
-	*ret_loop = steal_ptr(&loop);
+	loop->epoll_fd = steal_fd(&epoll_fd);
+	*ret_loop = loop;
 	return 0;
 }
 
@@ -128,12 +130,9 @@ int loop_add_timer(struct loop *loop, struct loop_source *source, loop_fn fn, vo
 
 int loop_arm(struct loop_source *source, uint64_t at_ns, struct error *err)
 {
-	struct itimerspec when = {0};
+	struct itimerspec when = {
+		.it_value = {.tv_sec = (time_t)(at_ns / NS_PER_S), .tv_nsec = (long)(at_ns % NS_PER_S)}};
 
-	if (at_ns != UINT64_MAX) { /* "never" */
-		when.it_value.tv_sec = (time_t)(at_ns / NS_PER_S);
-		when.it_value.tv_nsec = (long)(at_ns % NS_PER_S);
-	}
 	if (timerfd_settime(source->fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
 		return error_set_errno(err, ERROR_IO, errno, "timerfd_settime", "cannot set a timer");
 	return 0;
@@ -158,7 +157,9 @@ static int deliver(const struct epoll_event *event, struct error *err)
 
 int loop_dispatch(struct loop *loop, int timeout_ms, struct error *err)
 {
-	int i, n, r = 0;
+	int i;
+	int n;
+	int r = 0;
 
 	assert(loop->n_batch == 0); /* a callback must not dispatch its own loop */
 	n = epoll_wait(loop->epoll_fd, loop->batch, BATCH_MAX, timeout_ms);

@@ -40,7 +40,7 @@ must_check int loop_add_fd(struct loop *loop, struct loop_source *source, int fd
 must_check int loop_modify(struct loop *loop, struct loop_source *source, uint32_t events, struct error *err);
 /* No-op where not registered. Before the owner closes the descriptor: a duplicate elsewhere would keep it registered. */
 void loop_remove(struct loop *loop, struct loop_source *source);
-/* A timer source, unarmed; arm with an absolute monotime (0 or UINT64_MAX: disarm; in the past: fires at once). */
+/* A timer source, unarmed; arm with an absolute monotime (0: disarm; in the past: fires at once; UINT64_MAX: never). */
 must_check int loop_add_timer(
 	struct loop *loop, struct loop_source *source, loop_fn fn, void *userdata, struct error *err);
 must_check int loop_arm(struct loop_source *source, uint64_t at_ns, struct error *err);

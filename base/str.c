@@ -26,7 +26,8 @@ bool str_starts_with(const char *s, const char *prefix)
 
 bool str_match(const char *pattern, const char *name)
 {
-	const char *after_star = NULL, *retry = NULL;
+	const char *after_star = NULL;
+	const char *retry = NULL;
 
 	while (*name != '\0') {
 		if (*pattern == '*') {
@@ -52,9 +53,9 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static char lower(char c)
+static int lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 static bool same_letter(char a, char b)
@@ -68,21 +69,23 @@ static bool same_letter(char a, char b)
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	size_t rows[3][WORD_MAX + 1] = {0};
-	size_t *before = rows[0], *last = rows[1], *row = rows[2], *spare;
-	size_t i, j;
+	size_t *before = rows[0];
+	size_t *last = rows[1];
+	size_t *row = rows[2];
 
-	for (j = 0; j <= b_length; j++)
+	for (size_t j = 0; j <= b_length; j++)
 		last[j] = j;
-	for (i = 1; i <= a_length; i++) {
+	for (size_t i = 1; i <= a_length; i++) {
+		size_t *spare = before;
+
 		row[0] = i;
-		for (j = 1; j <= b_length; j++) {
+		for (size_t j = 1; j <= b_length; j++) {
 			size_t changed = last[j - 1] + !same_letter(a[i - 1], b[j - 1]);
 
 			row[j] = least(changed, least(last[j], row[j - 1]) + 1);
 			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
 				row[j] = least(row[j], before[j - 2] + 1);
 		}
-		spare = before;
 		before = last;
 		last = row;
 		row = spare;
@@ -93,14 +96,16 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
 /* One mistake in a short word, one for each three letters of a longer one, three at most. */
 const char *str_nearest(const char *word, const char *const *words)
 {
-	size_t length = strlen(word), allowed = length < 2 ? 0 : least((length + 2) / 3, 3);
+	size_t length = strlen(word);
+	size_t allowed = length < 2 ? 0 : least((length + 2) / 3, 3);
 	size_t nearest = allowed + 1;
 	const char *found = NULL;
 
 	if (length == 0 || length > WORD_MAX)
 		return NULL;
 	for (; *words != NULL; words++) {
-		size_t candidate_length = strlen(*words), distance;
+		size_t candidate_length = strlen(*words);
+		size_t distance;
 
 		if (candidate_length > WORD_MAX)
 			continue;
@@ -136,7 +141,7 @@ static bool is_deceptive(const unsigned char *s, size_t n)
 /* Writes the next character of s, as it is or escaped; returns the bytes read, and in *ret_written those written. */
 static size_t show_char(const char *s, size_t left, char shown[20], size_t *ret_written)
 {
-	size_t n = str_utf8_char(s, left), i;
+	size_t n = str_utf8_char(s, left);
 
 	if (n > 0 && !is_deceptive((const unsigned char *)s, n)) {
 		memcpy(shown, s, n);
@@ -144,7 +149,7 @@ static size_t show_char(const char *s, size_t left, char shown[20], size_t *ret_
 		return n;
 	}
 	n = n > 0 ? n : 1;
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		(void)snprintf(shown + 4 * i, 5, "\\x%02x", (unsigned char)s[i]);
 	*ret_written = 4 * n;
 	return n;
@@ -152,13 +157,16 @@ static size_t show_char(const char *s, size_t left, char shown[20], size_t *ret_
 
 const char *str_printable(const char *s, char *buf, size_t size)
 {
-	size_t left = s != NULL ? strlen(s) : 0, used = 0, cut = 0;
+	size_t left = s != NULL ? strlen(s) : 0;
+	size_t used = 0;
+	size_t cut = 0; /* where the dots would go */
 	char shown[20];
 
 	if (size == 0)
 		return buf;
 	while (left > 0) {
-		size_t written = 0, n = show_char(s, left, shown, &written);
+		size_t written = 0;
+		size_t n = show_char(s, left, shown, &written);
 
 		if (used + written >= size) {
 			(void)snprintf(buf + cut, size - cut, "...");
@@ -166,7 +174,7 @@ const char *str_printable(const char *s, char *buf, size_t size)
 		}
 		memcpy(buf + used, shown, written);
 		used += written;
-		if (used + 3 < size) /* the last place where the dots would still fit */
+		if (used + 3 < size)
 			cut = used;
 		s += n;
 		left -= n;

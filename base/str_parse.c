@@ -137,7 +137,7 @@ int str_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret_value
 int str_parse_time(const char *s, uint64_t *ret_ns, struct error *err)
 {
 	const struct unit *unit = time_units;
-	struct decimal decimal = {0};
+	struct decimal decimal = {.scale = 1};
 	const char *end = s;
 	enum reading reading = read_decimal(&end, &decimal);
 	u128 ns = 0;
@@ -188,7 +188,7 @@ static const struct unit *find_size_unit(const char *suffix)
 int str_parse_size(const char *s, uint64_t *ret_bytes, struct error *err)
 {
 	const struct unit *unit;
-	struct decimal decimal = {0};
+	struct decimal decimal = {.scale = 1};
 	const char *end = s;
 	enum reading reading = read_decimal(&end, &decimal);
 	u128 bytes = 0;
@@ -210,7 +210,7 @@ int str_parse_size(const char *s, uint64_t *ret_bytes, struct error *err)
 
 int str_parse_milli(const char *s, uint64_t *ret_milli, struct error *err)
 {
-	struct decimal decimal = {0};
+	struct decimal decimal = {.scale = 1};
 	const char *end = s;
 	enum reading reading = read_decimal(&end, &decimal);
 	u128 milli = 0;
@@ -245,7 +245,8 @@ static void format_fraction(uint64_t ns, char *buf, size_t size)
 
 const char *str_format_time(uint64_t ns, char *buf, size_t size)
 {
-	uint64_t seconds = ns / NS_PER_S, milliseconds = ns / NS_PER_MS;
+	uint64_t seconds = ns / NS_PER_S;
+	uint64_t milliseconds = ns / NS_PER_MS;
 	char fraction[32] = "";
 
 	if (ns % NS_PER_S == 0) {

@@ -58,10 +58,10 @@ static size_t char_length(const unsigned char *s, size_t size, bool *ret_whole)
 	return i;
 }
 
-size_t str_utf8_char(const char *s, size_t size)
+size_t str_utf8_char(const char *data, size_t size)
 {
 	bool whole = false;
-	size_t n = size > 0 ? char_length((const unsigned char *)s, size, &whole) : 0;
+	size_t n = size > 0 ? char_length((const unsigned char *)data, size, &whole) : 0;
 
 	return whole ? n : 0;
 }

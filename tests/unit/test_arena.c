@@ -99,10 +99,13 @@ Test(arena, push_after_shortening_is_zeroed)
 
 	for (int i = 0; i < 6; i++)
 		*arena_push(arena, &numbers, &n) = 9;
-	n = 4;
-	cr_expect_eq(*arena_push(arena, &numbers, &n), 0);
+	n = 5; /* the room stays, and with it the old value */
 	cr_expect_eq(*arena_push(arena, &numbers, &n), 0);
 	cr_expect_eq(n, 6);
+	n = 3;
+	cr_expect_eq(*arena_push(arena, &numbers, &n), 0);
+	cr_expect_eq(*arena_push(arena, &numbers, &n), 0);
+	cr_expect_eq(n, 5);
 }
 
 Test(arena, failure_is_remembered)

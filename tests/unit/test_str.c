@@ -67,8 +67,8 @@ Test(str, match_is_not_exponential, .timeout = 5)
 
 Test(str, nearest)
 {
-	static const char *const words[] = {
-		"memory", "memory_strategy", "processes", "cpus", "cpu_time", "read", "deny", "write", "network", NULL};
+	static const char *const words[] = {"memory", "memory_strategy", "processes", "cpus", "cpu_time", "read",
+		"deny", "write", "network", "set", NULL};
 	static const struct {
 		const char *word, *nearest;
 	} rows[] = {
@@ -79,6 +79,7 @@ Test(str, nearest)
 		{"memory-strategy", "memory_strategy"},
 		{"raed", "read"},
 		{"cpu", "cpus"},
+		{"est", "set"}, /* a transposition is one mistake, and a word of three may have one */
 		{"wrote", "write"},
 		{"x", NULL},
 		{"", NULL},
@@ -106,6 +107,7 @@ Test(str, nearest_never_replaces_everything)
 {
 	cr_expect_null(str_nearest("ab", (const char *const[]){"x", NULL}));
 	cr_expect_null(str_nearest("x", (const char *const[]){"p", NULL}));
+	cr_expect_null(str_nearest("xy", (const char *const[]){"x", NULL}));
 	cr_expect_null(str_nearest("w", (const char *const[]){"", NULL}));
 }
 
