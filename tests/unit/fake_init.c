@@ -107,6 +107,13 @@ struct fake_tree fake_tree_start(void (*body)(int control, void *userdata), void
 	return tree;
 }
 
+pid_t fake_tree_fork(void)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD};
+
+	return sys_clone3(&args);
+}
+
 void fake_tree_stop(struct fake_tree *tree)
 {
 	int *const fds[] = {&tree->pidfd, &tree->proc_fd, &tree->sysvipc_fd, &tree->tmpfs_fd, &tree->control_fd};

@@ -19,6 +19,8 @@ struct fake_tree {
 /* Runs body(control, userdata) as pid 1 in new user, pid, mount and ipc namespaces, where /proc and /tmp are new. The
  * memory is the caller's, copied; other threads do not exist there. Ends the test on failure. */
 struct fake_tree fake_tree_start(void (*body)(int control, void *userdata), void *userdata);
+/* fork(2) without the C library's part in it, whose locks may be held by threads that do not exist in the tree. */
+pid_t fake_tree_fork(void);
 /* Kills and reaps it where that has not been done. */
 void fake_tree_stop(struct fake_tree *tree);
 

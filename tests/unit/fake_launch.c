@@ -8,7 +8,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +62,6 @@ static _Noreturn void become_command(const struct plan *plan, int report)
 	_exit(127);
 }
 
-static pid_t plain_fork(void)
-{
-	struct clone_args args = {.exit_signal = SIGCHLD};
-
-	return sys_clone3(&args);
-}
-
 /* Returns the command's pid, or -1 when the failure has been told. */
 static pid_t start_command(int control, const struct start *start)
 {
@@ -79,7 +71,7 @@ static pid_t start_command(int control, const struct start *start)
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		_exit(93);
-	pid = plain_fork();
+	pid = fake_tree_fork();
 	if (pid == 0)
 		become_command(start->plan, report[1]);
 	(void)close(report[1]);

@@ -22,6 +22,12 @@
 #include "tests/unit/fake_init.h"
 #include "tests/unit/harness.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HARNESS_ASAN 1
+#endif
+#endif
+
 TestSuite(watchdog, .fini = harness_leak_check, .timeout = 120);
 
 #define MIB        ((size_t)1 << 20)
@@ -149,7 +155,7 @@ static void fork_copies(void (*each)(void))
 	if (pipe(ready) < 0)
 		_exit(86);
 	for (int i = 0; i < COPIES; i++) {
-		if (fork() == 0) {
+		if (fake_tree_fork() == 0) {
 			if (each != NULL)
 				each();
 			(void)!write(ready[1], "r", 1);
@@ -214,7 +220,7 @@ static void share_by_vfork(void)
 	if (pipe(ready) < 0)
 		_exit(86);
 	take_private();
-	if (fork() == 0) { /* a copy: its pages are the parent's, until it writes */
+	if (fake_tree_fork() == 0) { /* a copy: its pages are the parent's, until it writes */
 		pid_t pid = vfork();
 
 		if (pid == 0) {
@@ -238,7 +244,7 @@ static void burn_cpu(void)
 static void burn_cpu_in_waited_children(void)
 {
 	for (int i = 0; i < 2; i++) {
-		pid_t pid = fork();
+		pid_t pid = fake_tree_fork();
 
 		if (pid == 0) {
 			burn_cpu();
@@ -252,14 +258,23 @@ struct scene {
 	void (*act)(void);
 };
 
+/* AddressSanitizer reserves terabytes. */
+static void limit_addresses(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(HARNESS_ASAN)
+	const struct rlimit limit = {ADDRESS, ADDRESS};
+
+	(void)setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
 static void hold(int control, void *userdata)
 {
 	const struct scene *scene = userdata;
-	const struct rlimit limit = {ADDRESS, ADDRESS};
 	pid_t pid;
 
-	(void)setrlimit(RLIMIT_AS, &limit);
-	pid = fork();
+	limit_addresses();
+	pid = fake_tree_fork();
 	if (pid == 0) {
 		scene->act();
 		(void)send(control, "ready", 5, 0);
