@@ -48,11 +48,14 @@ static bool parse_number(const char **at, char end, uint64_t max, uint64_t *ret_
 	return true;
 }
 
-bool group_parse_start_time(const char *stat, uint64_t *ret_ticks)
+bool group_parse_stat(const char *stat, char *ret_state, uint64_t *ret_ticks)
 {
 	/* Threat: the second field is the program's name in parentheses, chosen by the program: "a) S 1 (b". */
 	const char *at = strrchr(stat, ')');
 
+	if (at == NULL || at[1] != ' ' || at[2] == '\0')
+		return false;
+	*ret_state = at[2];
 	for (int field = 2; at != NULL && field < START_FIELD; field++) {
 		at = strchr(at, ' ');
 		if (at != NULL)
@@ -62,7 +65,7 @@ bool group_parse_start_time(const char *stat, uint64_t *ret_ticks)
 }
 
 /* 1 and the time; 0 where there is no such process (or none that may be seen); -1 with errno. */
-static int read_start_time(const char *path, uint64_t *ret_ticks)
+static int read_stat(const char *path, char *ret_state, uint64_t *ret_ticks)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char stat[STAT_MAX];
@@ -74,7 +77,7 @@ static int read_start_time(const char *path, uint64_t *ret_ticks)
 	if (n < 0)
 		return errno == ESRCH ? 0 : -1;
 	stat[n] = '\0';
-	if (group_parse_start_time(stat, ret_ticks))
+	if (group_parse_stat(stat, ret_state, ret_ticks))
 		return 1;
 	errno = EBADMSG;
 	return -1;
@@ -83,7 +86,8 @@ static int read_start_time(const char *path, uint64_t *ret_ticks)
 int group_maker_self(struct group_maker *ret_maker, struct error *err)
 {
 	struct group_maker maker = {.pid = getpid()};
-	int found = read_start_time("/proc/self/stat", &maker.start_time);
+	char state;
+	int found = read_stat("/proc/self/stat", &state, &maker.start_time);
 
 	if (found == 0)
 		return error_set(err, ERROR_UNSUPPORTED, "open", "/proc/self/stat is missing: /proc is not mounted");
@@ -96,13 +100,14 @@ int group_maker_self(struct group_maker *ret_maker, struct error *err)
 bool group_maker_lives(struct group_maker maker)
 {
 	char path[64];
+	char state;
 	uint64_t ticks;
 	int found;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)maker.pid);
-	found = read_start_time(path, &ticks);
+	found = read_stat(path, &state, &ticks);
 	if (found > 0)
-		return ticks == maker.start_time;
+		return ticks == maker.start_time && state != 'Z' && state != 'X';
 	/* hidepid and a missing proc hide the living, too; the kernel still knows whether there is such a pid. */
 	return found < 0 || kill(maker.pid, 0) == 0 || errno != ESRCH;
 }

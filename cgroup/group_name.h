@@ -17,10 +17,11 @@ struct group_maker {
 };
 
 must_check int group_maker_self(struct group_maker *ret_maker, struct error *err);
-/* False only where no such process exists any more, or its pid is now another's. */
+/* False only where no such process runs any more, or its pid is now another's. One that ended and was not waited for is
+ * dead, but threads of it may go on: only the lock on its directory tells. */
 bool group_maker_lives(struct group_maker maker);
-/* The start time in the text of a /proc/PID/stat, whose second field may contain anything. */
-bool group_parse_start_time(const char *stat, uint64_t *ret_ticks);
+/* State (a letter) and start time in the text of a /proc/PID/stat, whose second field may contain anything. */
+bool group_parse_stat(const char *stat, char *ret_state, uint64_t *ret_ticks);
 const char *group_name_format(struct group_maker maker, uint64_t n, char *buf, size_t size);
 /* Strict: what group_name_format writes, and nothing else. */
 bool group_name_parse(const char *name, struct group_maker *ret_maker);

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/fd.h"
 #include "base/monotime.h"
 #include "base/sys.h"
 #include "cgroup/group.h"
@@ -55,31 +57,54 @@ Test(group, names_go_round)
 	cr_expect_eq(read.start_time, self.start_time);
 }
 
-Test(group, makers_live_until_they_are_reaped)
+static uint64_t start_time_of(pid_t pid)
 {
-	struct group_maker self, child;
+	cleanup_buf struct buf text = {0};
+	char path[64];
+	uint64_t ticks = 0;
+	struct error err;
+	char state;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	harness_ok(fd_read_file(AT_FDCWD, path, 4096, &text, &err), &err);
+	cr_assert(group_parse_stat(buf_str(&text), &state, &ticks));
+	cr_assert_eq(state, 'Z');
+	return ticks;
+}
+
+Test(group, makers_live_until_they_end)
+{
+	struct group_maker self;
+	struct group_maker child;
+	siginfo_t info;
 	struct error err;
 
 	harness_ok(group_maker_self(&self, &err), &err);
 	cr_expect(group_maker_lives(self));
 	self.start_time++;
 	cr_expect_not(group_maker_lives(self), "a pid used again is another process");
-	child = (struct group_maker){.pid = fork()};
+	child.pid = fork();
 	if (child.pid == 0)
 		_exit(0);
+	cr_assert_eq(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
+	child.start_time = start_time_of(child.pid);
+	cr_expect_not(group_maker_lives(child), "nobody has waited for it, but it has ended");
 	cr_assert_eq(waitpid(child.pid, NULL, 0), child.pid);
 	cr_expect_not(group_maker_lives(child));
 }
 
-Test(group, start_time_is_found_behind_any_name)
+Test(group, stat_is_read_behind_any_name)
 {
+	static const char stat[] = "7 (a) S 1 (b) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21\n";
 	uint64_t ticks = 0;
+	char state = '?';
 
-	cr_assert(group_parse_start_time(
-		"7 (a) S 1 (b) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21\n", &ticks));
+	cr_assert(group_parse_stat(stat, &state, &ticks));
 	cr_expect_eq(ticks, 4711);
-	cr_expect_not(group_parse_start_time("7 (a) S 1 2 3", &ticks));
-	cr_expect_not(group_parse_start_time("", &ticks));
+	cr_expect_eq(state, 'R');
+	cr_expect_not(group_parse_stat("7 (a) S 1 2 3", &state, &ticks));
+	cr_expect_not(group_parse_stat("7 (a)", &state, &ticks));
+	cr_expect_not(group_parse_stat("", &state, &ticks));
 }
 
 Test(group, cpu_figures)
