@@ -10,8 +10,8 @@ n=0
 # A fresh tree that has nothing wrong with it.
 start() {
 	rm -rf "$work/tree"
-	mkdir -p "$work/tree/base" "$work/tree/ns" "$work/tree/runtime/launch" "$work/tree/runtime/cli" "$work/tree/include" \
-		"$work/tree/tests/unit"
+	mkdir -p "$work/tree/base" "$work/tree/ns" "$work/tree/runtime/launch" "$work/tree/runtime/plan" \
+		"$work/tree/runtime/cli" "$work/tree/include" "$work/tree/tests/unit"
 	cd "$work/tree"
 	printf '%s\n' '#ifndef A_H' '#define A_H' '#include <stdlib.h>' '#endif' > base/a.h
 	printf '%s\n' '#include "base/a.h"' '' '#include <stdio.h>' '' '#include "base/b.h"' > base/a.c
@@ -79,6 +79,9 @@ END
 bad 'a command line that goes round the API' runtime/cli/c.c 'may not include "runtime/plan/plan.h"' <<'END'
 #include "include/pinfold.h"
 #include "runtime/plan/plan.h"
+END
+bad 'a plan that acts' runtime/plan/c.c 'may not include "ns/caps.h"' <<'END'
+#include "ns/caps.h"
 END
 bad 'an init that is not alone' runtime/launch/init.c 'runtime/launch/init.c:2: a file of runtime/launch/init may not' <<'END'
 #include <stdint.h>
