@@ -24,15 +24,22 @@
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define HARNESS_ASAN 1
+#define WITH_ASAN 1
 #endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define WITH_ASAN 1
 #endif
 
 TestSuite(watchdog, .fini = harness_leak_check, .timeout = 120);
 
-#define MIB        ((size_t)1 << 20)
+#define MIB ((size_t)1 << 20)
+#ifdef WITH_ASAN
+#define SLACK (24 * MIB) /* its shadow and its quarantine are memory too */
+#else
+#define SLACK (4 * MIB)
+#endif
 #define HOG        (32 * MIB)
-#define SLACK      (4 * MIB)
 #define TIGHT      (16 * MIB) /* a limit that makes every look an exact one */
 #define COPIES     4
 #define MEMFILE_FD 100
@@ -261,7 +268,7 @@ struct scene {
 /* AddressSanitizer reserves terabytes. */
 static void limit_addresses(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(HARNESS_ASAN)
+#ifndef WITH_ASAN
 	const struct rlimit limit = {ADDRESS, ADDRESS};
 
 	(void)setrlimit(RLIMIT_AS, &limit);
