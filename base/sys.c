@@ -14,6 +14,7 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,26 @@ pid_t sys_clone3(struct clone_args *args)
 		return -1;
 	}
 	return (pid_t)syscall(SYS_clone3, args, sizeof *args);
+}
+
+pid_t sys_clone3_blocked(struct clone_args *args)
+{
+	sigset_t all;
+	sigset_t before;
+	int clone_errno;
+	pid_t pid;
+
+	(void)sigfillset(&all);
+	errno = pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (errno != 0)
+		return -1;
+	pid = sys_clone3(args);
+	if (pid == 0)
+		return 0;
+	clone_errno = errno;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = clone_errno;
+	return pid;
 }
 
 int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve)

@@ -1,8 +1,10 @@
 /*
- * The kernel knows a user namespace by a process in it, so idmap_namespace() makes a throw-away child that does nothing,
- * maps it from outside, keeps a descriptor of the namespace and kills the child.
+ * The kernel knows a user namespace by a process in it, so idmap_namespace() makes a throw-away child that does
+ * nothing, maps it from outside, keeps a descriptor of the namespace and kills the child.
  *
- * The child has no exit signal: a host program's SIGCHLD handler never hears of it, and its wait(-1) cannot take it away.
+ * The child has no exit signal: a host program's SIGCHLD handler never hears of it, and its wait(-1) cannot take it
+ * away. It keeps no descriptor of the caller's and dies with the calling thread: should the caller be killed just then,
+ * nothing is left behind that holds anything.
  */
 #include "ns/idmap.h"
 
@@ -13,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,18 +64,27 @@ static int map_and_open(pid_t pid, const struct idmap *map, struct error *err)
 	return fd;
 }
 
+static _Noreturn void hold_namespace(pid_t parent)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)sys_close_range(0, ~0u, 0);
+	/* Race: the parent may have died before the signal was asked for. */
+	while (getppid() == parent)
+		(void)pause();
+	_exit(0);
+}
+
 int idmap_namespace(const struct idmap *map, struct error *err)
 {
 	cleanup_close int pidfd = -1;
 	struct clone_args args = {.flags = CLONE_NEWUSER | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
-	pid_t pid = sys_clone3(&args);
+	pid_t parent = getpid();
+	pid_t pid = sys_clone3_blocked(&args);
 	siginfo_t info;
 	int fd;
 
-	if (pid == 0) {
-		for (;;)
-			(void)pause();
-	}
+	if (pid == 0)
+		hold_namespace(parent);
 	if (pid < 0)
 		return error_set_errno(
 			err, ERROR_UNENFORCEABLE, errno, "clone3", "a user namespace for id-mapped mounts");

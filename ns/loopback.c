@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "loopback_message.h"
+#include "ns/loopback_message.h"
 
 int loopback_up(struct error *err)
 {

@@ -50,7 +50,7 @@ static int take_one(int root_fd, const struct mount_op *op, int idmap_fd, int *r
 		return -1;
 	}
 	if (tree < 0)
-		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "open_tree", "%s", op->source);
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone mount", "%s", op->source);
 	*ret_fd = tree;
 	return 0;
 }

@@ -117,21 +117,15 @@ static int clone_child(struct launch *launch, struct error *err)
 {
 	struct launched *launched = launch->launched;
 	struct clone_args args = {.flags = launch->plan->namespaces | CLONE_PIDFD, .pidfd = (uintptr_t)&launched->pidfd};
-	sigset_t all;
-	sigset_t before;
 
 	if (launched->group != NULL) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (unsigned)group_fd(launched->group);
 	}
-	(void)sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-		return error_set(err, ERROR_INTERNAL, "sigmask", "signals cannot be blocked");
-	launched->pid = sys_clone3(&args);
+	launched->pid = sys_clone3_blocked(&args);
 	if (launched->pid == 0)
 		run_child(launch);
 	(void)error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone3", "the namespaces cannot be made");
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	cleanup_close_fd(&launch->child_control_fd);
 	streams_close_child(&launch->streams);
 	return launched->pid < 0 ? -1 : 0;

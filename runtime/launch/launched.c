@@ -73,7 +73,7 @@ int launch_repair_mount(struct launched *launched, const struct mount_op *op, st
 
 	if (launched->pidfd < 0 || launched->n_tmpfs == 0)
 		return error_set(err, ERROR_UNENFORCEABLE, "repair", "%s: the sandbox is gone", op->target);
-	pid = sys_clone3(&args);
+	pid = sys_clone3_blocked(&args);
 	if (pid == 0)
 		repair_child(launched, op);
 	if (pid < 0)

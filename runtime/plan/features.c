@@ -156,6 +156,17 @@ static void add_identity(struct planner *planner)
 			identity->inner_uid, identity->uid_base);
 }
 
+static void add_setuid_files(struct planner *planner)
+{
+	struct enforcement_row *row = add(planner, "setuid_files", "seccomp", FACT_SECCOMP_FILTER);
+
+	if (planner->policy->nested_namespaces)
+		degrade(row, "in namespaces of its own the command may mount file systems that keep set-id files",
+			"process.nested_namespaces false");
+	else if (row != NULL && row->state == ROW_ENFORCED)
+		row->reason = "a set-id file that is in a writable path already can still be overwritten there";
+}
+
 /* Sockets in files are reached through read-only mounts and from any network namespace. */
 static void add_host_sockets(struct planner *planner)
 {
@@ -222,7 +233,7 @@ int planner_features(struct planner *planner, struct error *err)
 	add_seccomp(planner);
 	(void)add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
 	(void)add(planner, "devices", "mounts", FACT_MOUNT_NAMESPACE);
-	(void)add(planner, "setuid_files", "seccomp", FACT_SECCOMP_FILTER);
+	add_setuid_files(planner);
 	add_host_sockets(planner);
 	add_protected_paths(planner);
 	(void)add(planner, "tree_kill", "pid_namespace", FACT_PID_NAMESPACE);

@@ -45,6 +45,18 @@ static size_t *find_slot(const struct planner *planner, const char *path, size_t
 	}
 }
 
+/* Puts the i-th node among those at its path, which hang together from the last one down. */
+static void link_node(struct planner *planner, size_t *slot, size_t i)
+{
+	struct node *node = &planner->nodes[i];
+	size_t *at = slot;
+
+	while (*at != 0 && planner->nodes[*at - 1].order > node->order)
+		at = &planner->nodes[*at - 1].under;
+	node->under = *at;
+	*at = i + 1;
+}
+
 /* False where memory is out. */
 static bool rebuild_index(struct planner *planner, size_t size)
 {
@@ -57,12 +69,8 @@ static bool rebuild_index(struct planner *planner, size_t size)
 	if (index->slots == NULL)
 		return false;
 	planner->index = index;
-	for (size_t i = 0; i < planner->n_nodes; i++) {
-		size_t *slot = find_slot(planner, planner->nodes[i].path, strlen(planner->nodes[i].path));
-
-		if (*slot == 0 || planner->nodes[*slot - 1].order < planner->nodes[i].order)
-			*slot = i + 1;
-	}
+	for (size_t i = 0; i < planner->n_nodes; i++)
+		link_node(planner, find_slot(planner, planner->nodes[i].path, strlen(planner->nodes[i].path)), i);
 	return true;
 }
 
@@ -82,8 +90,7 @@ static struct node *add_node(struct planner *planner, enum node_kind kind, const
 		return NULL;
 	*node = (struct node){
 		.kind = kind, .path = path, .directory = true, .mode = 0755, .depth = planner_depth(path), .order = order};
-	if (*slot == 0 || planner->nodes[*slot - 1].order < order)
-		*slot = planner->n_nodes;
+	link_node(planner, slot, planner->n_nodes - 1);
 	return node;
 }
 
@@ -121,6 +128,13 @@ const struct node *planner_nearest(const struct planner *planner, const char *pa
 	return node;
 }
 
+const struct node *planner_content(const struct planner *planner, const struct node *node)
+{
+	while (node != NULL && node->kind == NODE_PIN)
+		node = node->under != 0 ? &planner->nodes[node->under - 1] : planner_nearest(planner, node->path, true);
+	return node;
+}
+
 static bool is_ours(const struct node *node)
 {
 	return node->kind != NODE_HOST && node->kind != NODE_BIND && node->kind != NODE_PIN;
@@ -129,8 +143,7 @@ static bool is_ours(const struct node *node)
 /* What shows at path where `node` is what is mounted at or above it. */
 static const char *host_path_from(struct planner *planner, const struct node *node, const char *path)
 {
-	while (node != NULL && node->kind == NODE_PIN)
-		node = planner_nearest(planner, node->path, true);
+	node = planner_content(planner, node);
 	if (node == NULL || is_ours(node))
 		return NULL;
 	if (node->kind == NODE_HOST || strcmp(node->source, node->path) == 0)

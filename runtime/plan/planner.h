@@ -33,6 +33,7 @@ struct node {
 	bool directory;
 	bool seal; /* made read-only when everything below it stands */
 	size_t depth, order;
+	size_t under; /* the node before it at the same path: position + 1, 0 where it is the first */
 };
 
 struct planner {
@@ -76,6 +77,8 @@ struct node *planner_add_node(struct planner *planner, enum node_kind kind, cons
 struct node *planner_node_at(const struct planner *planner, const char *path);
 /* The nearest node at or above path (strictly above where `above`), the last added where several share a path. */
 const struct node *planner_nearest(const struct planner *planner, const char *path, bool above);
+/* The node whose content shows at a node, which a pin has from the one below it, at its path or above; NULL for NULL. */
+const struct node *planner_content(const struct planner *planner, const struct node *node);
 /* The host path whose content shows at path, NULL where it is one of our own file systems. */
 const char *planner_host_path(struct planner *planner, const char *path);
 bool planner_is_writable(const struct planner *planner, const char *path);

@@ -21,11 +21,9 @@
 
 static void guard(struct planner *planner, const char *path)
 {
-	const struct node *root = planner_nearest(planner, path, true);
+	const struct node *root = planner_content(planner, planner_nearest(planner, path, true));
 	struct plan_guard *entry;
 
-	while (root != NULL && root->kind == NODE_PIN)
-		root = planner_nearest(planner, root->path, true);
 	if (root == NULL || root->kind != NODE_BIND)
 		return;
 	entry = arena_push(planner->arena, &planner->plan->guards, &planner->plan->n_guards);
@@ -174,11 +172,7 @@ static void apply_protect(struct planner *planner, const struct rule *rule)
 
 static const struct node *content_above(const struct planner *planner, const char *path)
 {
-	const struct node *node = planner_nearest(planner, path, true);
-
-	while (node != NULL && node->kind == NODE_PIN)
-		node = planner_nearest(planner, node->path, true);
-	return node;
+	return planner_content(planner, planner_nearest(planner, path, true));
 }
 
 /* Whether "others" can get to path from the mount that shows it. */
