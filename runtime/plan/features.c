@@ -35,7 +35,7 @@ void planner_row_lacks(struct planner *planner, struct enforcement_row *row, enu
 	row->strength = STRENGTH_NONE;
 	row->scope = SCOPE_NONE;
 	row->reason = lack->sys_errno == 0
-		? arena_strdup(planner->arena, lack->step[0] != '\0' ? lack->step : lack->detail)
+		? arena_strdup(planner->arena, lack->detail[0] != '\0' ? lack->detail : lack->step)
 		: arena_printf(planner->arena, "%s: %s (%s)", lack->step, strerror(lack->sys_errno),
 			  error_errno_name(lack->sys_errno));
 	if (row->reason != NULL && row->reason[0] == '\0')
@@ -78,6 +78,13 @@ static struct enforcement_row *add(struct planner *planner, const char *name, co
 	row->scope = SCOPE_TREE;
 	row->mechanism = mechanism;
 	return row;
+}
+
+/* Where a row stands on more than one. */
+static void needs(struct planner *planner, struct enforcement_row *row, enum host_fact fact)
+{
+	if (row != NULL && row->state == ROW_ENFORCED && lacks(planner, fact))
+		planner_row_lacks(planner, row, fact);
 }
 
 static void degrade(struct enforcement_row *row, const char *reason, const char *fix)
@@ -149,8 +156,8 @@ static void add_identity(struct planner *planner)
 		return;
 	}
 	row = add(planner, "identity", "id_map", FACT_ID_MAP);
-	if (row != NULL && row->state == ROW_ENFORCED && identity->idmap && lacks(planner, FACT_IDMAPPED_MOUNT))
-		planner_row_lacks(planner, row, FACT_IDMAPPED_MOUNT);
+	if (identity->idmap)
+		needs(planner, row, FACT_IDMAPPED_MOUNT);
 	if (row != NULL && row->state == ROW_ENFORCED)
 		row->reason = arena_printf(planner->arena, "uid %u inside is host uid %u + the pid of the sandbox's init",
 			identity->inner_uid, identity->uid_base);
@@ -170,31 +177,38 @@ static void add_setuid_files(struct planner *planner)
 /* Sockets in files are reached through read-only mounts and from any network namespace. */
 static void add_host_sockets(struct planner *planner)
 {
-	struct enforcement_row *row = add(planner, "host_sockets", "mounts", _FACT_COUNT);
+	static const char files[] =
+		"those in /run and /tmp are hidden; a socket elsewhere in what the command can read can be connected to";
+	static const char names[] = "abstract sockets of the host's network namespace can be connected to";
+	struct enforcement_row *row = add(planner, "host_sockets", "mounts", FACT_MOUNT_NAMESPACE);
+	bool root = planner->policy->root == ROOT_HOST;
+	bool network = planner->policy->network == NETWORK_HOST;
 
-	if (planner->policy->root == ROOT_HOST)
-		degrade(row,
-			"those in /run and /tmp are hidden; a socket elsewhere in what the command can read can be connected to",
-			"filesystem.root \"system\"");
-	if (planner->policy->network == NETWORK_HOST)
-		degrade(row, "abstract sockets of the host's network namespace can be connected to",
-			"network.mode \"none\"");
+	if (root && network)
+		degrade(row, arena_printf(planner->arena, "%s; %s", files, names),
+			"filesystem.root \"system\" and network.mode \"none\"");
+	else if (root)
+		degrade(row, files, "filesystem.root \"system\"");
+	else if (network)
+		degrade(row, names, "network.mode \"none\"");
 }
 
 static void add_protected_paths(struct planner *planner)
 {
 	const struct mount_plan *mounts = &planner->plan->mounts;
-	struct enforcement_row *row = add(planner, "protected_paths", "mounts", _FACT_COUNT);
+	struct enforcement_row *row = add(planner, "protected_paths", "mounts", FACT_MOUNT_NAMESPACE);
 	size_t monitored = 0;
 
 	for (size_t i = 0; i < mounts->n_ops; i++)
 		monitored += (mounts->ops[i].flags & MOUNT_MONITOR) != 0;
 	if (row == NULL)
 		return;
-	if (monitored == 0 && planner->plan->n_guards == 0 && !planner->link_protected) {
+	if (monitored == 0 && planner->plan->n_guards == 0 && !planner->link_protected && !planner->globs_cut) {
 		turn_off(row, NULL);
 		return;
 	}
+	if (row->state == ROW_UNENFORCEABLE)
+		return;
 	row->strength = STRENGTH_SUPERVISED;
 	if (planner->plan->n_guards > 0) {
 		row->mechanism = "inotify";
@@ -205,7 +219,7 @@ static void add_protected_paths(struct planner *planner)
 		degrade(row, "too many entries: not all that match the patterns of filesystem.deny were looked for",
 			"narrower patterns");
 	if (planner->link_protected)
-		degrade(row, "a protected name is a symbolic link: what it leads to is protected, the link itself is not",
+		degrade(row, "a protected path leads through a symbolic link: what it leads to is protected, the link itself is not",
 			NULL);
 }
 
@@ -232,10 +246,10 @@ int planner_features(struct planner *planner, struct error *err)
 	(void)add(planner, "capabilities", "capset", FACT_USER_NAMESPACE);
 	add_seccomp(planner);
 	(void)add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
-	(void)add(planner, "devices", "mounts", FACT_MOUNT_NAMESPACE);
+	needs(planner, add(planner, "devices", "mounts", FACT_MOUNT_NAMESPACE), FACT_DEVPTS_MOUNT);
 	add_setuid_files(planner);
 	add_host_sockets(planner);
 	add_protected_paths(planner);
-	(void)add(planner, "tree_kill", "pid_namespace", FACT_PID_NAMESPACE);
+	needs(planner, add(planner, "tree_kill", "pid_namespace", FACT_PID_NAMESPACE), FACT_PIDFD);
 	return arena_check(planner->arena, err);
 }

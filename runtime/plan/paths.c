@@ -168,6 +168,8 @@ static void glob_match(struct glob *glob, const char *directory, const char *pat
 	DIR *dir;
 	const struct dirent *entry;
 
+	if (depth > GLOB_DEPTH_MAX)
+		glob->planner->globs_cut = true;
 	if (element == NULL || depth > GLOB_DEPTH_MAX)
 		return;
 	if (strcmp(element, "**") == 0 && rest != NULL && *rest != '\0') /* "**" stands for no directory, too */

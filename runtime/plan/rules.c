@@ -5,6 +5,7 @@
  */
 #include "runtime/plan/rules.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 
 #include "base/str.h"
 #include "runtime/plan/planner.h"
+
+#define HOME_NAMES_MAX 4096
 
 static struct rule *add_rule(struct rules *rules, enum rule_kind kind, const char *path, const char *said)
 {
@@ -56,20 +59,52 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 	rule->given = path;
 	rule->optional = from->optional;
 	rule->secret = from->secret;
-	rule->link = found && S_ISLNK(st.st_mode);
 }
 
-static void add_home(struct rules *rules, const char *home)
+/* The table of secrets is long and most of it is absent everywhere: one listing of a home rules out most of it. */
+static void list_home(struct rules *rules, struct home *home)
 {
-	const char **slot;
+	struct arena *arena = rules->planner->arena;
+	DIR *dir = opendir(home->path);
+	const struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL && home->n_names < HOME_NAMES_MAX) {
+		const char **name = arena_push(arena, &home->names, &home->n_names);
+
+		if (name != NULL)
+			*name = arena_strdup(arena, entry->d_name);
+	}
+	home->listed = dir != NULL && home->n_names < HOME_NAMES_MAX;
+	if (dir != NULL)
+		(void)closedir(dir);
+}
+
+static bool may_hold(const struct home *home, const char *relative)
+{
+	size_t size = strcspn(relative, "/");
+
+	if (!home->listed || planner_has_glob(relative))
+		return true;
+	for (size_t i = 0; i < home->n_names; i++) {
+		if (home->names[i] != NULL && strncmp(home->names[i], relative, size) == 0 && home->names[i][size] == '\0')
+			return true;
+	}
+	return false;
+}
+
+static void add_home(struct rules *rules, const char *path)
+{
+	struct home *home;
 
 	for (size_t i = 0; i < rules->n_homes; i++) {
-		if (strcmp(rules->homes[i], home) == 0)
+		if (strcmp(rules->homes[i].path, path) == 0)
 			return;
 	}
-	slot = arena_push(rules->planner->arena, &rules->homes, &rules->n_homes);
-	if (slot != NULL)
-		*slot = home;
+	home = arena_push(rules->planner->arena, &rules->homes, &rules->n_homes);
+	if (home == NULL)
+		return;
+	home->path = path;
+	list_home(rules, home);
 }
 
 static void find_home(struct planner *planner, const char *path, void *userdata)
@@ -104,8 +139,10 @@ static void add_policy_path(struct rules *rules, const struct policy_path *from)
 		add_absolute(rules, planner_expand(planner, from->path));
 		return;
 	}
-	for (size_t i = 0; i < rules->n_homes; i++)
-		add_absolute(rules, planner_join(planner, rules->homes[i], from->path + 3));
+	for (size_t i = 0; i < rules->n_homes; i++) {
+		if (may_hold(&rules->homes[i], from->path + 3))
+			add_absolute(rules, planner_join(planner, rules->homes[i].path, from->path + 3));
+	}
 }
 
 static void add_binds(struct rules *rules)

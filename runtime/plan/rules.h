@@ -21,8 +21,15 @@ struct rule {
 	const char *said;
 	const char *source; /* RULE_BIND */
 	uint64_t size_bytes;
-	bool write, optional, secret, link;
+	bool write, optional, secret;
 	size_t depth, order;
+};
+
+struct home {
+	const char *path;
+	const char **names; /* what is in it, where `listed` */
+	size_t n_names;
+	bool listed;
 };
 
 struct rules {
@@ -30,7 +37,7 @@ struct rules {
 	struct rule *list;
 	size_t n;
 	const struct policy_path *from; /* while globs are expanded */
-	const char **homes;             /* every home there is */
+	struct home *homes;             /* every home there is */
 	size_t n_homes;
 	const char **wanted; /* paths that must show, for what is denied above them */
 	size_t n_wanted;

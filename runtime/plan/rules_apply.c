@@ -155,24 +155,79 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 	}
 }
 
+static const struct node *content_above(const struct planner *planner, const char *path)
+{
+	return planner_content(planner, planner_nearest(planner, path, true));
+}
+
+/* The part of a protected path that exists and is no directory, or NULL: what is below it cannot exist as long as it
+ * stays what it is (a ".git" file, say), so it is what must stay. */
+static const char *blocking_ancestor(struct planner *planner, const char *path, const char *root)
+{
+	const char *slash = strcmp(root, "/") == 0 ? path : path + strlen(root);
+
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		const char *ancestor = arena_strndup(planner->arena, path, (size_t)(slash - path));
+		const char *host_path = ancestor == NULL ? NULL : planner_host_path(planner, ancestor);
+		struct stat st;
+
+		if (host_path == NULL || lstat(host_path, &st) < 0)
+			return NULL;
+		if (!S_ISDIR(st.st_mode))
+			return ancestor;
+	}
+	return NULL;
+}
+
+/* Guards a name that does not exist, or pins what keeps it from existing. */
+static void keep_absent(struct planner *planner, const char *path)
+{
+	const struct node *root = content_above(planner, path);
+	const char *blocking = root == NULL ? NULL : blocking_ancestor(planner, path, root->path);
+
+	if (blocking == NULL)
+		guard(planner, path);
+	else if (planner_node_at(planner, blocking) == NULL)
+		add_fence(planner, NODE_PIN, blocking);
+}
+
+/* A symlink on the way that lies in a writable directory can be replaced, and no mount can hold it. */
+static bool leads_through_writable_link(struct planner *planner, const char *given)
+{
+	for (const char *slash = strchr(given + 1, '/');; slash = strchr(slash + 1, '/')) {
+		const char *part = slash == NULL ? given : arena_strndup(planner->arena, given, (size_t)(slash - given));
+		const char *last = part == NULL ? NULL : strrchr(part, '/');
+		bool exists = false;
+		struct stat st;
+
+		if (last == NULL || lstat(part, &st) < 0)
+			return false;
+		if (S_ISLNK(st.st_mode)) {
+			const char *directory =
+				last == part ? "/" : arena_strndup(planner->arena, part, (size_t)(last - part));
+
+			directory = directory == NULL ? NULL : planner_canonical(planner, directory, &exists);
+			if (directory != NULL && planner_is_writable(planner, directory))
+				return true;
+		}
+		if (slash == NULL)
+			return false;
+	}
+}
+
 static void apply_protect(struct planner *planner, const struct rule *rule)
 {
 	const char *host_path = planner_host_path(planner, rule->path);
 	struct stat st;
 
-	if (rule->link)
+	if (rule->given != NULL && leads_through_writable_link(planner, rule->given))
 		planner->link_protected = true;
 	if (host_path == NULL || !planner_is_writable(planner, rule->path))
 		return;
 	if (lstat(host_path, &st) == 0)
 		add_fence(planner, NODE_PIN, rule->path);
 	else
-		guard(planner, rule->path);
-}
-
-static const struct node *content_above(const struct planner *planner, const char *path)
-{
-	return planner_content(planner, planner_nearest(planner, path, true));
+		keep_absent(planner, rule->path);
 }
 
 /* Whether "others" can get to path from the mount that shows it. */
@@ -230,7 +285,7 @@ static void apply_deny(struct planner *planner, const struct rules *rules, const
 		return; /* hidden already */
 	if (lstat(host_path, &st) < 0) {
 		if (!rule->secret && planner_is_writable(planner, rule->path))
-			guard(planner, rule->path);
+			keep_absent(planner, rule->path);
 		return;
 	}
 	if (S_ISDIR(st.st_mode) && wanted_below(rules, rule->path)) {
