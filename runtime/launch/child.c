@@ -3,7 +3,7 @@
  * no stdio. Every signal is blocked, so no handler of the caller's ever runs here.
  *
  * The steps, in an order that matters:
- *   1 die with the launching thread       (until init watches the supervisor's pidfd itself)
+ *   1 die with the launching thread       (until step 6; init watches the supervisor's pidfd itself)
  *   2 wait until the parent has mapped the ids and, where it is privileged, opened the sources of the binds
  *   3 host name, loopback                 (need capabilities in the new namespaces)
  *   4 mounts, and in their midst the change to the mapped uid
@@ -147,6 +147,10 @@ static int tell_ready(const struct launch_child *child, int scratch, int termina
 		if (mounts->ops[i].kind == MOUNT_TMPFS && (mounts->ops[i].flags & MOUNT_WRITE) != 0)
 			add_fd(&ready, ++bit, open(mounts->ops[i].target, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	}
+	/* Race: once it is told, the launching thread may end, which must not take the run with it. Nothing below can
+	 * block, and init looks for the supervisor first of all. */
+	if (prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0) < 0)
+		return error_set_errno(err, ERROR_INTERNAL, errno, "pdeathsig", "cannot be cleared");
 	if (fd_send(child->control_fd, &ready.message, sizeof ready.message, ready.fds, ready.n) < 0)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "setup message", "to the parent");
 	return 0;
@@ -242,7 +246,6 @@ static _Noreturn void become_init(struct launch_child *child)
 		image = arrange_fds(child, &error);
 	if (image >= 0) {
 		control = INIT_FD_CONTROL;
-		(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 		(void)sys_execveat(image, "", argv, environment, AT_EMPTY_PATH);
 		(void)error_set_errno(
 			&error, ERROR_UNENFORCEABLE, errno, "execveat", "the init program cannot be executed");
