@@ -219,7 +219,8 @@ static void add_protected_paths(struct planner *planner)
 		degrade(row, "too many entries: not all that match the patterns of filesystem.deny were looked for",
 			"narrower patterns");
 	if (planner->link_protected)
-		degrade(row, "a protected path leads through a symbolic link: what it leads to is protected, the link itself is not",
+		degrade(row,
+			"a protected path leads through a symbolic link: what it leads to is protected, the link itself is not",
 			NULL);
 }
 

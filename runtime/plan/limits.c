@@ -91,6 +91,15 @@ static void memory_by_watchdog(struct planner *planner, struct enforcement_row *
 	add_rlimit(planner, RLIMIT_DATA, "data", value * 2 + DATA_SLACK_BYTES, value * 2 + DATA_SLACK_BYTES);
 }
 
+static void memory_by_cgroup(struct planner *planner, struct enforcement_row *row)
+{
+	planner_row_lacks(planner, row, FACT_CGROUP_MEMORY);
+	if (planner->host->facts[FACT_CGROUP_MEMORY].state == FACT_NO)
+		return;
+	row->reason = "this version does not use the memory controller";
+	row->fix = "leave limits.memory_strategy at \"auto\"";
+}
+
 static void limit_memory(struct planner *planner)
 {
 	const struct policy_limits *limits = &planner->policy->limits;
@@ -108,7 +117,7 @@ static void limit_memory(struct planner *planner)
 		degrade(row, "limits the address space of each process, not the memory of the tree", NULL);
 		add_rlimit(planner, RLIMIT_AS, "as", value, value);
 		break;
-	case MEMORY_CGROUP: planner_row_lacks(planner, row, FACT_CGROUP_MEMORY); break;
+	case MEMORY_CGROUP: memory_by_cgroup(planner, row); break;
 	case _MEMORY_COUNT: break;
 	}
 }

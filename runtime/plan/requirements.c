@@ -21,11 +21,13 @@ static bool is_essential(const struct enforcement_row *row)
 	return false;
 }
 
-static void tell(struct buf *text, const struct enforcement_row *row)
+/* Many rows often lack one and the same thing, which is told once. */
+static void tell(struct buf *text, const struct enforcement_row *row, const char **reason_told)
 {
 	buf_printf(text, "%s%s%s", text->size > 0 ? "; " : "", row->limit ? "limits." : "", row->name);
-	if (row->reason != NULL)
+	if (row->reason != NULL && !str_equal(row->reason, *reason_told))
 		buf_printf(text, " (%s)", row->reason);
+	*reason_told = row->reason;
 }
 
 static int refuse(const struct buf *text, const char *fix, struct error *err)
@@ -86,6 +88,7 @@ int plan_allows_run(const struct plan *plan, const struct policy *policy, struct
 	const struct enforcement *enforcement = &plan->enforcement;
 	bool strict = policy->enforcement == ENFORCEMENT_STRICT;
 	cleanup_buf struct buf text = {0};
+	const char *reason = NULL;
 	const char *fix = NULL;
 
 	for (size_t i = 0; i < enforcement->n_rows; i++) {
@@ -93,7 +96,7 @@ int plan_allows_run(const struct plan *plan, const struct policy *policy, struct
 
 		if (row->state != ROW_UNENFORCEABLE || (!strict && !row->required && !is_essential(row)))
 			continue;
-		tell(&text, row);
+		tell(&text, row, &reason);
 		if (fix == NULL)
 			fix = row->fix;
 	}
