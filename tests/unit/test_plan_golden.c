@@ -279,7 +279,8 @@ static json_t *summary(const struct planned *planned)
 		(void)json_array_append_new(list, json_string(planned->err.text));
 		return list;
 	}
-	(void)json_array_append_new(list, json_sprintf("may run: %s", allowed(planned, &err)));
+	(void)json_array_append_new(
+		list, json_sprintf("may run: %s", strcmp(allowed(planned, &err), "yes") == 0 ? "yes" : "no"));
 	for (size_t i = 0; i < planned->plan->enforcement.n_rows; i++) {
 		const struct enforcement_row *row = &planned->plan->enforcement.rows[i];
 
