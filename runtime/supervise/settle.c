@@ -198,11 +198,19 @@ static int settle_cpu(struct supervisor *s, struct error *err)
 	return mark_sampled(outcome, "cpu_user_ms", err) < 0 ? -1 : mark_sampled(outcome, "cpu_system_ms", err);
 }
 
-/* The largest process is a lower bound of the tree, and all there is of a run too short to be sampled. */
+/* The largest process is a lower bound of the tree, and all there is of a run too short to be sampled. Its figure
+ * counts the pages of mapped files as well: above a limit that was held it can be nothing else. */
+static uint64_t largest_process(const struct supervisor *s)
+{
+	uint64_t rss = s->facts.finished ? s->facts.finish.max_rss_bytes : 0;
+
+	return rss > s->plan->watch_memory_bytes ? 0 : rss;
+}
+
 static int settle_peaks(struct supervisor *s, struct error *err)
 {
 	struct outcome *outcome = &s->outcome;
-	uint64_t rss = s->facts.finished ? s->facts.finish.max_rss_bytes : 0;
+	uint64_t rss = largest_process(s);
 
 	outcome->memory_peak_bytes = outcome->processes_peak = USAGE_UNKNOWN;
 	if (s->sampler.sampled) {

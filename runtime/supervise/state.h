@@ -60,6 +60,7 @@ struct sampler {
 	bool sampled;
 	struct watchdog_sample last;
 	uint64_t memory_peak, processes_peak;
+	uint64_t next_look_ns; /* where only CPU time is enforced, and by the cgroup: the next look at the tree */
 	uint64_t last_event_ns;
 };
 

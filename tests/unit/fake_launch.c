@@ -22,6 +22,7 @@
 #include "tests/unit/fake_init.h"
 
 #define CONTROL_FD 3
+#define IMMORTAL   ((uid_t)4711) /* a host_uid by which launched_kill knows whom it must not kill */
 
 struct start {
 	const struct plan *plan;
@@ -46,7 +47,9 @@ static _Noreturn void misbehave(int control, const char *how)
 	}
 	if (strcmp(how, "@stuck") == 0 || strcmp(how, "@garbage") == 0)
 		say(control, (struct init_event){.kind = INIT_EVENT_EXITED, .wait_status = 0});
-	while (strcmp(how, "@stuck") == 0 || strcmp(how, "@killed") == 0)
+	if (strcmp(how, "@immortal") == 0)
+		(void)fake_tree_fork();
+	while (strcmp(how, "@garbage") != 0 && strcmp(how, "@deadline") != 0 && strcmp(how, "@silent") != 0)
 		(void)pause();
 	_exit(strcmp(how, "@silent") == 0 ? 9 : 0);
 }
@@ -181,6 +184,7 @@ int launch_start(const struct plan *plan, struct launched **ret_launched, struct
 		fd_close(start.child[i]);
 	*launched = (struct launched){.pid = tree.pid,
 		.pidfd = tree.pidfd,
+		.host_uid = strcmp(plan->argv[0], "@immortal") == 0 ? IMMORTAL : 0,
 		.control_fd = tree.control_fd,
 		.stdin_fd = start.parent[0],
 		.stdout_fd = start.parent[1],
@@ -198,7 +202,7 @@ int launch_start(const struct plan *plan, struct launched **ret_launched, struct
 
 void launched_kill(struct launched *launched)
 {
-	if (launched->pidfd >= 0)
+	if (launched->pidfd >= 0 && launched->host_uid != IMMORTAL)
 		(void)sys_pidfd_send_signal(launched->pidfd, SIGKILL);
 }
 
@@ -238,7 +242,7 @@ struct launched *launched_free(struct launched *launched)
 	if (launched == NULL)
 		return NULL;
 	if (launched->pidfd >= 0) {
-		launched_kill(launched);
+		(void)sys_pidfd_send_signal(launched->pidfd, SIGKILL);
 		(void)waitid(P_PIDFD, (id_t)launched->pidfd, &(siginfo_t){0}, WEXITED | __WALL);
 	}
 	close_all(launched);

@@ -6,6 +6,7 @@
  *   "@silent"    ends at once without a message        "@killed"    is killed by a signal
  *   "@deadline"  says that it ended the tree itself    "@stuck"     says that the command ended and never ends
  *   "@garbage"   sends messages of a wrong size first, then says that the command exited with 0
+ *   "@immortal"  has a child, and launched_kill cannot kill it; launched_free can
  */
 #ifndef TESTS_UNIT_FAKE_LAUNCH_H
 #define TESTS_UNIT_FAKE_LAUNCH_H

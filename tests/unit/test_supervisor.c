@@ -133,6 +133,20 @@ Test(supervisor, an_init_that_does_not_end_is_killed)
 	run_drop(&run);
 }
 
+Test(supervisor, what_cannot_be_killed_is_named)
+{
+	struct run run;
+
+	run_prepare(&run, "@immortal");
+	run.plan.wall_ns = 100 * NS_PER_MS;
+	run_go(&run);
+	cr_expect_eq(run.outcome->status, OUTCOME_TIMED_OUT);
+	cr_expect_geq(run.took_ns, 10 * NS_PER_S);
+	cr_assert_eq(run.outcome->n_unkillable, 1);
+	cr_expect_not_null(strstr(run.outcome->unkillable[0], "(2)"), "%s", run.outcome->unkillable[0]);
+	run_drop(&run);
+}
+
 Test(supervisor, messages_of_a_wrong_form_are_passed_over)
 {
 	struct run run;
