@@ -42,9 +42,9 @@ typedef struct pinfold_result pinfold_result;
 PINFOLD_API const char *pinfold_version(void);
 
 /* --- errors --------------------------------------------------------------------------------------------------------
- * code: a stable word (docs/errors.md). message: one line for people, with the path, the kernel's word and the remedy.
- * json: the pinfold.error/1 document. details: zero or more further lines (all mistakes of a policy, one a line, as
- * FILE:LINE:COL: FIELD: TEXT), NULL at the end of the list. */
+ * code: a stable word (docs/errors.md). message: one line for people, with the path, the kernel's word and the remedy,
+ * and the code in parentheses at its end. json: the pinfold.error/1 document. details: zero or more further lines (all
+ * mistakes of a policy, one a line, as FILE:LINE:COL: FIELD: TEXT), NULL at the end of the list. */
 PINFOLD_API const char *pinfold_error_code(const pinfold_error *error);
 PINFOLD_API const char *pinfold_error_message(const pinfold_error *error);
 PINFOLD_API const char *pinfold_error_json(pinfold_error *error);
@@ -89,8 +89,9 @@ PINFOLD_API pinfold_policy *pinfold_policy_free(pinfold_policy *policy);
  * only where it lies in the workspace), no stdin, output captured. */
 enum pinfold_stdin {
 	PINFOLD_STDIN_NONE, /* end of file at once */
-	PINFOLD_STDIN_FD,   /* a descriptor of the caller's, borrowed until the run is started, given to the command */
-	PINFOLD_STDIN_DATA  /* bytes, copied, fed while the command reads */
+	PINFOLD_STDIN_FD, /* a descriptor of the caller's, borrowed until the run is started, given to the command; a regular
+			     file's bytes are fed instead, from its current offset, so that it cannot be written to */
+	PINFOLD_STDIN_DATA /* bytes, copied, fed while the command reads */
 };
 enum pinfold_output {
 	PINFOLD_OUTPUT_CAPTURE, /* kept, head and tail, up to the policy's limits.output a stream */

@@ -1,12 +1,19 @@
 /* The public command: everything is copied, but for descriptors. */
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/fd.h"
 #include "base/str.h"
 #include "runtime/api/objects.h"
+
+#define SIZELESS_BYTES_MAX (64u << 20)
 
 static int copy_strings(struct arena *arena, const char *const *strings, char ***ret_copy, struct error *err)
 {
@@ -76,6 +83,7 @@ int pinfold_command_new(const char *const *argv, pinfold_command **ret_command, 
 		(void)error_no_memory(&error);
 		return api_fail(err, "command", &error, NULL);
 	}
+	atomic_init(&command->references, 1);
 	command->command.out_fd = -1;
 	command->command.err_fd = -1;
 	command->command.stdin_fd = -1;
@@ -118,31 +126,85 @@ int pinfold_command_set_directory(pinfold_command *command, const char *path, pi
 	return copy_path(command, path, &command->command.directory, err);
 }
 
+static void set_data(pinfold_command *command, const void *data, size_t size)
+{
+	command->command.stdin_mode = PLAN_STDIN_DATA;
+	command->command.stdin_fd = -1;
+	command->command.stdin_data = data;
+	command->command.stdin_size = size;
+}
+
+static int copy_data(pinfold_command *command, const void *data, size_t size, struct error *err)
+{
+	void *copy = arena_alloc(command->arena, size);
+
+	if (copy == NULL)
+		return error_no_memory(err);
+	if (size > 0)
+		memcpy(copy, data, size);
+	set_data(command, copy, size);
+	return 0;
+}
+
+/* Files of proc and sys say that they are empty. */
+static int read_sizeless(pinfold_command *command, int fd, struct error *err)
+{
+	cleanup_buf struct buf buf = {0};
+
+	if (fd_read_all(fd, SIZELESS_BYTES_MAX, &buf, err) < 0)
+		return error_prefix(err, "standard input");
+	return copy_data(command, buf_str(&buf), buf.size, err);
+}
+
+/*
+ * Threat: a file given for reading could be opened anew for writing through /proc/self/fd/0, on the caller's writable mount.
+ * Its bytes are fed instead, from where the caller stands in it. A file that shrinks meanwhile makes a write fail, no more.
+ */
+static int feed_file(pinfold_command *command, int fd, off_t size, struct error *err)
+{
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	void *mapped;
+
+	if (size == 0)
+		return read_sizeless(command, fd, err);
+	if (at < 0 || at >= size)
+		return copy_data(command, "", 0, err);
+	mapped = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return error_set_errno(err, ERROR_IO, errno, "mmap", "standard input");
+	if (command->mapped != NULL)
+		(void)munmap(command->mapped, command->mapped_size);
+	command->mapped = mapped;
+	command->mapped_size = (size_t)size;
+	set_data(command, (const char *)mapped + at, (size_t)(size - at));
+	return 0;
+}
+
+static int give_fd(pinfold_command *command, int fd, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_set_errno(err, ERROR_USAGE, errno, "command", "standard input: descriptor %d", fd);
+	if (S_ISREG(st.st_mode))
+		return feed_file(command, fd, st.st_size, err);
+	command->command.stdin_mode = PLAN_STDIN_FD;
+	command->command.stdin_fd = fd;
+	return 0;
+}
+
 int pinfold_command_set_stdin(
 	pinfold_command *command, enum pinfold_stdin mode, int fd, const void *data, size_t size, pinfold_error **err)
 {
-	static const enum plan_stdin modes[] = {
-		[PINFOLD_STDIN_NONE] = PLAN_STDIN_NONE,
-		[PINFOLD_STDIN_FD] = PLAN_STDIN_FD,
-		[PINFOLD_STDIN_DATA] = PLAN_STDIN_DATA,
-	};
 	struct error error = {0};
-	void *copy = NULL;
+	int r = 0;
 
-	if (mode == PINFOLD_STDIN_DATA) {
-		copy = arena_alloc(command->arena, size);
-		if (copy == NULL) {
-			(void)error_no_memory(&error);
-			return api_fail(err, "command", &error, NULL);
-		}
-		if (size > 0)
-			memcpy(copy, data, size);
+	switch (mode) {
+	case PINFOLD_STDIN_NONE: command->command.stdin_mode = PLAN_STDIN_NONE; break;
+	case PINFOLD_STDIN_FD: r = give_fd(command, fd, &error); break;
+	case PINFOLD_STDIN_DATA: r = copy_data(command, data, size, &error); break;
 	}
-	command->command.stdin_mode = modes[mode];
-	command->command.stdin_fd = mode == PINFOLD_STDIN_FD ? fd : -1;
-	command->command.stdin_data = copy;
-	command->command.stdin_size = mode == PINFOLD_STDIN_DATA ? size : 0;
-	return 0;
+	return r < 0 ? api_fail(err, "command", &error, NULL) : 0;
 }
 
 int pinfold_command_set_output(
@@ -192,10 +254,20 @@ int pinfold_command_set_kill_after(pinfold_command *command, uint64_t millisecon
 	return 0;
 }
 
+pinfold_command *api_command_hold(const pinfold_command *command)
+{
+	pinfold_command *held = (pinfold_command *)(uintptr_t)command;
+
+	(void)atomic_fetch_add(&held->references, 1);
+	return held;
+}
+
 pinfold_command *pinfold_command_free(pinfold_command *command)
 {
-	if (command == NULL)
+	if (command == NULL || atomic_fetch_sub(&command->references, 1) > 1)
 		return NULL;
+	if (command->mapped != NULL)
+		(void)munmap(command->mapped, command->mapped_size);
 	(void)arena_free(command->arena);
 	free(command);
 	return NULL;

@@ -3,6 +3,7 @@
 #define API_OBJECTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -34,6 +35,9 @@ struct pinfold_policy {
 };
 
 struct pinfold_command {
+	atomic_uint references; /* the caller's, and one for each run that still feeds from it */
+	void *mapped;           /* a regular file given as stdin, or NULL */
+	size_t mapped_size;
 	struct arena *arena;
 	struct command command;
 };
@@ -44,6 +48,7 @@ struct pinfold_report {
 };
 
 struct pinfold_run {
+	pinfold_command *command; /* holds what is fed to the command's stdin */
 	struct plan *plan;
 	struct supervisor *supervisor;
 	struct supervisor_hooks hooks;
@@ -62,5 +67,8 @@ int api_fail(pinfold_error **err, const char *op, const struct error *error, con
 /* The host for one call: a copy, probed by `probe` under the lock, whose findings are kept. */
 must_check int api_plan(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, bool checked,
 	struct plan **ret_plan, struct diag *diag, struct error *err);
+
+/* One more owner; pinfold_command_free() ends it. */
+pinfold_command *api_command_hold(const pinfold_command *command);
 
 #endif

@@ -17,6 +17,7 @@ static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinf
 	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0 ||
 		plan_allows_run(run->plan, resolved, err) < 0)
 		return -1;
+	run->command = api_command_hold(command);
 	return supervisor_start(run->plan, &run->supervisor, err);
 }
 
@@ -126,6 +127,7 @@ pinfold_run *pinfold_run_free(pinfold_run *run)
 		return NULL;
 	(void)supervisor_free(run->supervisor);
 	(void)plan_free(run->plan);
+	(void)pinfold_command_free(run->command);
 	free(run);
 	return NULL;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -16,6 +17,21 @@ static int open_null(struct streams *streams, int i, int flags, struct error *er
 	if (streams->child[i] < 0)
 		return error_set_errno(err, ERROR_IO, errno, "open", "/dev/null");
 	streams->owned[i] = true;
+	return 0;
+}
+
+/* Threat: a directory as a stream is a way around every wall: /proc/self/fd/0/ leads on from it, on the caller's
+ * mounts. So is a descriptor that only names a place (O_PATH). */
+static int check_given(int i, int fd, struct error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags < 0 || fstat(fd, &st) < 0)
+		return error_set_errno(err, ERROR_USAGE, errno, "stream", "descriptor %d for stream %d", fd, i);
+	if (S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode) || (flags & O_PATH) != 0)
+		return error_set(err, ERROR_USAGE, "stream",
+			"stream %d is a directory or a mere name: the command could reach the host through it", i);
 	return 0;
 }
 
@@ -37,7 +53,7 @@ static int open_stdin(const struct plan *plan, struct streams *streams, struct e
 	switch (plan->stdin_mode) {
 	case PLAN_STDIN_NONE: return open_null(streams, 0, O_RDONLY, err);
 	case PLAN_STDIN_DATA: return open_pipe(streams, 0, 0, err);
-	case PLAN_STDIN_FD: streams->child[0] = plan->stdin_fd; return 0;
+	case PLAN_STDIN_FD: streams->child[0] = plan->stdin_fd; return check_given(0, plan->stdin_fd, err);
 	}
 	return error_set(err, ERROR_INTERNAL, "stdin", "unknown mode");
 }
@@ -51,7 +67,7 @@ static int open_output(const struct plan *plan, struct streams *streams, int i, 
 	if (given < 0)
 		return open_null(streams, i, O_WRONLY, err);
 	streams->child[i] = given;
-	return 0;
+	return check_given(i, given, err);
 }
 
 int streams_open(const struct plan *plan, struct streams *ret_streams, struct error *err)
