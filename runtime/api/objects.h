@@ -52,6 +52,7 @@ struct pinfold_run {
 	struct plan *plan;
 	struct supervisor *supervisor;
 	struct supervisor_hooks hooks;
+	int cancel_fd; /* a duplicate of its own: another thread may cancel while this one takes the result */
 	bool over;
 };
 

@@ -1,8 +1,12 @@
 /* The public run and result. The result takes over what the run held: the outcome lives in its supervisor. */
 #include "runtime/run.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "runtime/api/objects.h"
 #include "runtime/result/result.h"
 
@@ -18,7 +22,12 @@ static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinf
 		plan_allows_run(run->plan, resolved, err) < 0)
 		return -1;
 	run->command = api_command_hold(command);
-	return supervisor_start(run->plan, &run->supervisor, err);
+	if (supervisor_start(run->plan, &run->supervisor, err) < 0)
+		return -1;
+	run->cancel_fd = fcntl(supervisor_cancel_fd(run->supervisor), F_DUPFD_CLOEXEC, 0);
+	if (run->cancel_fd < 0)
+		return error_set_errno(err, ERROR_IO, errno, "dup", "the descriptor for cancelling");
+	return 0;
 }
 
 int pinfold_run_start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run **ret_run,
@@ -30,6 +39,8 @@ int pinfold_run_start(pinfold_host *host, pinfold_policy *policy, const pinfold_
 
 	if (run == NULL)
 		(void)error_no_memory(&error);
+	else
+		run->cancel_fd = -1;
 	if (run == NULL || plan_and_start(host, policy, command, run, &diag, &error) < 0) {
 		(void)pinfold_run_free(run);
 		return api_fail(err, "run", &error, &diag);
@@ -100,14 +111,19 @@ int pinfold_run_wait(pinfold_run *run, pinfold_result **ret_result, pinfold_erro
 	result->supervisor = steal_ptr(&run->supervisor);
 	result->outcome = supervisor_outcome(result->supervisor);
 	result->note = result_note(result->outcome);
+	supervisor_release(result->supervisor);
 	*ret_result = result;
 	return 0;
 }
 
 void pinfold_run_cancel(pinfold_run *run)
 {
-	if (run->supervisor != NULL)
-		supervisor_cancel(run->supervisor);
+	const uint64_t one = 1;
+	int before = errno;
+	ssize_t n = write(run->cancel_fd, &one, sizeof one); /* full: it has been asked for already */
+
+	(void)n;
+	errno = before;
 }
 
 int pinfold_run_resize(pinfold_run *run, unsigned rows, unsigned columns, pinfold_error **err)
@@ -128,6 +144,7 @@ pinfold_run *pinfold_run_free(pinfold_run *run)
 	(void)supervisor_free(run->supervisor);
 	(void)plan_free(run->plan);
 	(void)pinfold_command_free(run->command);
+	(void)fd_close(run->cancel_fd);
 	free(run);
 	return NULL;
 }

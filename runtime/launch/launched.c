@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 
 #include "base/fd.h"
 #include "base/sys.h"
+
+#define UNKILLABLE_MS 2000
 
 void launched_kill(struct launched *launched)
 {
@@ -105,8 +108,12 @@ struct launched *launched_free(struct launched *launched)
 	if (launched == NULL)
 		return NULL;
 	if (launched->pidfd >= 0) {
+		struct pollfd death = {.fd = launched->pidfd, .events = POLLIN};
+
 		launched_kill(launched);
-		(void)reap(launched, &info);
+		/* A task that no signal reaches must not hold the caller for ever; its end was told as far as it is known. */
+		if (poll(&death, 1, UNKILLABLE_MS) > 0)
+			(void)reap(launched, &info);
 	}
 	close_all(launched);
 	(void)group_free(launched->group);

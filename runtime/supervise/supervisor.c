@@ -285,12 +285,15 @@ const struct outcome *supervisor_outcome(const struct supervisor *supervisor)
 	return supervisor->phase == PHASE_DONE ? &supervisor->outcome : NULL;
 }
 
-struct supervisor *supervisor_free(struct supervisor *supervisor)
+int supervisor_cancel_fd(const struct supervisor *supervisor)
+{
+	return supervisor->cancel_fd;
+}
+
+void supervisor_release(struct supervisor *supervisor)
 {
 	struct supervisor *s = supervisor;
 
-	if (s == NULL)
-		return NULL;
 	if (s->loop != NULL) {
 		sampling_stop(s);
 		s->guard = guard_free(s->guard);
@@ -307,8 +310,15 @@ struct supervisor *supervisor_free(struct supervisor *supervisor)
 	s->launched = launched_free(s->launched);
 	s->loop = loop_free(s->loop);
 	cleanup_close_fd(&s->cancel_fd);
-	s->outcome.arena = arena_free(s->outcome.arena);
-	free(s->buffer);
-	free(s);
+	free(steal_ptr(&s->buffer));
+}
+
+struct supervisor *supervisor_free(struct supervisor *supervisor)
+{
+	if (supervisor == NULL)
+		return NULL;
+	supervisor_release(supervisor);
+	supervisor->outcome.arena = arena_free(supervisor->outcome.arena);
+	free(supervisor);
 	return NULL;
 }

@@ -30,9 +30,14 @@ int supervisor_fd(const struct supervisor *supervisor); /* poll it for POLLIN */
 must_check int supervisor_dispatch(struct supervisor *supervisor, int timeout_ms, struct error *err);
 /* Async-signal-safe, from any thread, idempotent. */
 void supervisor_cancel(struct supervisor *supervisor);
+/* The descriptor to which supervisor_cancel() writes, an eventfd; a duplicate of it may be written to at any time, even when
+ * the supervisor is gone. */
+int supervisor_cancel_fd(const struct supervisor *supervisor);
 must_check int supervisor_resize(struct supervisor *supervisor, unsigned rows, unsigned columns, struct error *err);
 /* After dispatch returned 1; lives as long as the supervisor. */
 const struct outcome *supervisor_outcome(const struct supervisor *supervisor);
+/* After the end: gives up every descriptor and the cgroup; only the outcome stays. */
+void supervisor_release(struct supervisor *supervisor);
 /* Kills the tree where it lives, removes the cgroup. */
 struct supervisor *supervisor_free(struct supervisor *supervisor);
 CLEANUP_DEFINE(struct supervisor, supervisor_free)
