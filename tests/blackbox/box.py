@@ -72,7 +72,8 @@ class Result:
         if self.doc["schema"] != "pinfold.result/1":
             return f"exit {self.code}: {self.doc}"
         facts = {key: self.doc[key] for key in ("status", "exit_code", "signal", "limit_hit", "violations", "error")}
-        return f"exit {self.code} {facts}\nstdout: {self.out[-1500:]}\nstderr: {self.err[-1500:]}"
+        told = "\n".join(line for line in self.out.splitlines() if not line.startswith("held:"))
+        return f"exit {self.code} {facts}\nstdout: {told[-1500:]}\nstderr: {self.err[-1500:]}"
 
 
 class Live:
@@ -85,18 +86,25 @@ class Live:
         try:
             out, err = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self.kill()
             host.end_marked(self.box.mark)
-            self.process.communicate()
             raise Failure(f"pinfold did not end within {seconds} s: {self.process.args}") from None
         self.box.log(
             f"$ {' '.join(map(str, self.process.args))[:600]}\n  exit {self.process.returncode}: "
-            f"{out[-1200:]!r} {err[-600:]!r}"
+            f"{(out or b'')[:300]!r} {(err or b'')[-600:]!r}"
         )
         return self.process.returncode, out, err, time.monotonic() - self.started
 
     def result(self, seconds=30):
         return Result(*self.wait(seconds))
+
+    def kill(self):
+        """SIGKILL to pinfold itself. What it leaves may hold the streams, so nobody waits for their end."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
 
 
 class Box:
@@ -216,8 +224,7 @@ class Box:
     def close(self):
         for live in self.lives:
             if live.process.poll() is None:
-                live.process.kill()
-                live.process.communicate()
+                live.kill()
         left = [] if host.none_left(self.mark) else host.marked(self.mark)
         host.end_marked(self.mark)
         troubles = [f"still alive afterwards: {left}"] if left else []

@@ -1,12 +1,14 @@
 """Taking more than was given. Every hog runs under pinfold's own limits, and under outer ones in case those fail."""
 
 import os
+import time
 
 from blackbox import host
 from blackbox.box import held
 from blackbox.suite import case, check
 
 OUTER = ["--address-space", "3000"]
+ROOM = 256 << 10  # beside what was asked for, for pinfold's own small files
 MEMORY = ["--memory", "64M", "--timeout", "20"]
 
 
@@ -126,8 +128,8 @@ def file_size(box):
 @case("open files are bounded")
 def open_files(box):
     result = box.python(
-        "import os\nn = 0\ntry:\n while n < 5000: os.dup(0); n += 1\nexcept OSError: pass\n"
-        "import resource\ntry: resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000)); print('ESCAPED')\n"
+        "import os, resource\nn = 0\ntry:\n while n < 5000: os.dup(0); n += 1\nexcept OSError: pass\n"
+        "try: resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000)); print('ESCAPED')\n"
         "except (ValueError, OSError): pass\nprint('held:' if n < 64 else 'ESCAPED', n)",
         options=["--open-files", "64"],
     )
@@ -142,7 +144,7 @@ def disk_case(where):
             options=["--tmp-size", "16M", "--timeout", "20", "--memory", "1G"],
             outer=OUTER,
         )
-        check(result.ran and int(result.out.split()[-1]) <= 16 << 20, result.brief())
+        check(result.ran and int(result.out.split()[-1]) <= (16 << 20) + ROOM, result.brief())
 
 
 disk_case("/tmp")
@@ -156,7 +158,7 @@ def many_files(box):
         options=["--tmp-size", "16M"],
     )
     files, size = int(result.out.split()[1]), int(result.out.split()[3])
-    check(size <= 16 << 20, result.brief())
+    check(size <= (16 << 20) + ROOM, result.brief())
     check(files * 1024 <= 256 << 20, f"{files} files may be made in 16 MiB: about {files >> 10} MiB of kernel memory")
 
 
@@ -186,16 +188,12 @@ def output_flood(box):
 
 @case("a flood does not grow pinfold's own memory")
 def output_flood_memory(box):
-    live = box.start(
-        "/bin/sh", "-c", "yes & yes >&2 & sleep 2", box.mark, options=["--max-output", "64K", "--timeout", "10"]
-    )
+    options = ["--max-output", "4K", "--timeout", "10"]
+    live = box.start("/bin/sh", "-c", "yes & yes >&2 & sleep 2", box.mark, options=options)
     peak = 0
-    while live.process.poll() is None and peak is not None:
-        text = host.read(f"/proc/{live.process.pid}/status").decode()
-        peak = max([peak, *(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS"))])
-        if not host.wait_until(lambda: live.process.poll() is not None, 0.1):
-            continue
-        break
+    while not host.wait_until(lambda: live.process.poll() is not None, 0.1) and time.monotonic() < live.started + 10:
+        status = host.read(f"/proc/{live.process.pid}/status").decode()
+        peak = max([peak, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))])
     check(live.result().ran and 0 < peak < 64 << 10, f"{peak} KiB resident")
 
 

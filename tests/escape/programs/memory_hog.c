@@ -105,9 +105,10 @@ static bool take_children(size_t size)
 
 __attribute__((noinline)) static bool take_stack(size_t size)
 {
-	char frame[8 * 1024];
+	volatile char frame[8 * 1024];
 
-	touch(frame, sizeof frame);
+	for (size_t i = 0; i < sizeof frame; i += 1024)
+		frame[i] = 1;
 	if (size <= sizeof frame)
 		return true;
 	return take_stack(size - sizeof frame) && frame[0] == 1;

@@ -59,7 +59,7 @@ LIMITS = {
     "open_files": (["--open-files", "32"], "[ $(ulimit -n) = 32 ] || echo ESCAPED", None),
     "tmp_size": (
         ["--tmp-size", "4M"],
-        "head -c 9000000 /dev/zero >/tmp/f; [ $(stat -c %s /tmp/f) -gt 4194304 ] && echo ESCAPED",
+        "head -c 9000000 /dev/zero >/tmp/f; [ $(stat -c %s /tmp/f) -gt 4500000 ] && echo ESCAPED",
         None,
     ),
     "output": (["--max-output", "1K"], "yes | head -c 100000", None),
