@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "runtime/plan/planner.h"
+#include "runtime/policy/path_rule.h"
 
 #define GLOB_ENTRIES_MAX 200000
 #define GLOB_DEPTH_MAX   64
@@ -46,10 +47,26 @@ const char *planner_join(struct planner *planner, const char *directory, const c
 	return arena_printf(planner->arena, "%s/%s", directory, name);
 }
 
-/* Lexical; NULL where ".." climbs above the root. */
+/* Below a symbolic link, ".." is not where one came from: the file tree is asked. Only what does not exist is text. */
+static size_t step_up(char *out, size_t n)
+{
+	char resolved[PATH_MAX];
+
+	out[n] = '\0';
+	if (realpath(out, resolved) != NULL) {
+		n = strlen(resolved);
+		memcpy(out, resolved, n);
+	}
+	while (n > 0 && out[--n] != '/')
+		;
+	return n;
+}
+
+/* NULL where ".." climbs above the root. */
 static char *normalize(struct planner *planner, const char *path)
 {
-	char *out = arena_alloc(planner->arena, strlen(path) + 2);
+	size_t room = strlen(path) + 2 + (policy_path_has_parent_steps(path) ? PATH_MAX : 0);
+	char *out = arena_alloc(planner->arena, room);
 	size_t n = 0;
 
 	if (out == NULL)
@@ -60,8 +77,7 @@ static char *normalize(struct planner *planner, const char *path)
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
 			if (n == 0)
 				return NULL;
-			while (out[--n] != '/')
-				;
+			n = step_up(out, n);
 		} else if (size > 0 && !(size == 1 && path[0] == '.')) {
 			out[n++] = '/';
 			memcpy(out + n, path, size);
@@ -119,9 +135,15 @@ const char *planner_canonical(struct planner *planner, const char *path, bool *r
 	return arena_printf(planner->arena, "%s%s", strcmp(resolved, "/") == 0 ? "" : resolved, rest);
 }
 
-bool planner_has_glob(const char *path)
+size_t planner_pattern_at(const char *path)
 {
-	return strpbrk(path, "*?[") != NULL;
+	size_t at = strcspn(path, "*?[");
+
+	if (path[at] == '\0')
+		return at;
+	while (at > 0 && path[at - 1] != '/')
+		at--;
+	return at;
 }
 
 struct glob {
@@ -140,11 +162,14 @@ static void glob_entry(
 	const char *name = strrchr(path, '/') + 1;
 	bool deep = strcmp(element, "**") == 0;
 
-	if (deep && is_directory)
-		glob_match(glob, path, arena_printf(glob->planner->arena, "**/%s", rest != NULL ? rest : ""), depth + 1);
-	if (deep || fnmatch(element, name, 0) != 0)
+	if (deep && rest != NULL) {
+		if (is_directory)
+			glob_match(glob, path, arena_printf(glob->planner->arena, "**/%s", rest), depth + 1);
 		return;
-	if (rest == NULL)
+	}
+	if (!deep && fnmatch(element, name, 0) != 0)
+		return;
+	if (rest == NULL) /* "**" at the end: whatever is there, and with a directory all that is in it */
 		glob->fn(glob->planner, path, glob->userdata);
 	else if (is_directory)
 		glob_match(glob, path, rest, depth + 1);
@@ -172,7 +197,7 @@ static void glob_match(struct glob *glob, const char *directory, const char *pat
 		glob->planner->globs_cut = true;
 	if (element == NULL || depth > GLOB_DEPTH_MAX)
 		return;
-	if (strcmp(element, "**") == 0 && rest != NULL && *rest != '\0') /* "**" stands for no directory, too */
+	if (strcmp(element, "**") == 0 && rest != NULL) /* "**" stands for no directory, too */
 		glob_match(glob, directory, rest, depth + 1);
 	dir = opendir(directory);
 	if (dir == NULL)
@@ -191,19 +216,10 @@ static void glob_match(struct glob *glob, const char *directory, const char *pat
 	(void)closedir(dir);
 }
 
-void planner_glob(struct planner *planner, const char *pattern, void (*fn)(struct planner *, const char *, void *),
-	void *userdata)
+void planner_glob(struct planner *planner, const char *directory, const char *pattern,
+	void (*fn)(struct planner *, const char *, void *), void *userdata)
 {
 	struct glob glob = {planner, fn, userdata, GLOB_ENTRIES_MAX};
-	char *head = arena_strdup(planner->arena, pattern);
-	char *first = head == NULL ? NULL : strpbrk(head, "*?[");
-	const char *rest;
 
-	if (first == NULL)
-		return;
-	while (*first != '/') /* to the last slash before the first special character */
-		first--;
-	rest = pattern + (first - head) + 1;
-	*first = '\0';
-	glob_match(&glob, head[0] == '\0' ? "/" : head, rest, 0);
+	glob_match(&glob, directory, pattern, 0);
 }

@@ -57,17 +57,19 @@ struct planner {
 
 /* paths.c: all return strings of the arena, NULL where memory is out or as said. */
 
-/* "." and relative: workspace; "~/": home. Lexical: no "//", ".", ".."; NULL with a diag error for a ".." that climbs
- * above the root or a "~/" without a home. */
+/* "." and relative: workspace; "~/": home. No "//", ".", ".."; NULL with a diag error for a ".." that climbs above the
+ * root or a "~/" without a home. */
 const char *planner_expand(struct planner *planner, const char *said);
 /* realpath of the longest existing part, the rest appended. *ret_exists tells whether all of it exists. */
 const char *planner_canonical(struct planner *planner, const char *path, bool *ret_exists);
 bool planner_is_below(const char *path, const char *ancestor); /* below or the same */
 size_t planner_depth(const char *path);
 const char *planner_join(struct planner *planner, const char *directory, const char *name);
-bool planner_has_glob(const char *path);
-/* Calls fn for each existing match of an absolute pattern; looks at no more than a fixed number of entries. */
-void planner_glob(struct planner *planner, const char *pattern,
+/* Where the first component with a pattern in it begins; the length of the path where none has. */
+size_t planner_pattern_at(const char *path);
+/* Calls fn for each existing match of a pattern below a directory, whose own characters stand for themselves; looks at
+ * no more than a fixed number of entries. */
+void planner_glob(struct planner *planner, const char *directory, const char *pattern,
 	void (*fn)(struct planner *, const char *path, void *userdata), void *userdata);
 
 /* nodes.c */

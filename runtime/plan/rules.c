@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "runtime/plan/planner.h"
+#include "runtime/policy/path_rule.h"
 
 #define HOME_NAMES_MAX 4096
 
@@ -83,7 +84,7 @@ static bool may_hold(const struct home *home, const char *relative)
 {
 	size_t size = strcspn(relative, "/");
 
-	if (!home->listed || planner_has_glob(relative))
+	if (!home->listed || strpbrk(relative, "*?[") != NULL)
 		return true;
 	for (size_t i = 0; i < home->n_names; i++) {
 		if (home->names[i] != NULL && strncmp(home->names[i], relative, size) == 0 && home->names[i][size] == '\0')
@@ -118,30 +119,45 @@ static void find_homes(struct rules *rules)
 	if (rules->planner->home != NULL)
 		add_home(rules, rules->planner->home);
 	add_home(rules, "/root");
-	planner_glob(rules->planner, "/home/*", find_home, rules);
+	planner_glob(rules->planner, "/home", "*", find_home, rules);
 }
 
-static void add_absolute(struct rules *rules, const char *path)
+/* base: a home; NULL where `said` tells itself what it is relative to. The directory before the first pattern is a path
+ * like any other: the workspace or a home may well have a "[" in its name. */
+static void add_said(struct rules *rules, const char *base, const char *said)
 {
-	if (path != NULL && rules->from->access == ACCESS_DENY && planner_has_glob(path))
-		planner_glob(rules->planner, path, add_path, rules);
-	else
-		add_path(rules->planner, path, rules);
+	struct planner *planner = rules->planner;
+	size_t at = rules->from->access == ACCESS_DENY ? planner_pattern_at(said) : strlen(said);
+	const char *pattern = said + at;
+	const char *directory = at == 0 ? "." : arena_strndup(planner->arena, said, at);
+	const char *path;
+
+	if (directory == NULL)
+		return;
+	if (base != NULL)
+		directory = planner_join(planner, base, directory);
+	path = planner_expand(planner, directory);
+	if (*pattern == '\0')
+		add_path(planner, path, rules);
+	else if (policy_path_has_parent_steps(pattern))
+		diag_error(planner->diag, "filesystem.deny: %s: a \"..\" behind a pattern leads nowhere", said);
+	else if (path != NULL)
+		planner_glob(planner, path, pattern, add_path, rules);
 }
 
 /* A "*" right behind the tilde stands for every home. */
 static void add_policy_path(struct rules *rules, const struct policy_path *from)
 {
-	struct planner *planner = rules->planner;
+	const char *relative = from->path + strlen(POLICY_EVERY_HOME);
 
 	rules->from = from;
-	if (!str_starts_with(from->path, "~*/")) {
-		add_absolute(rules, planner_expand(planner, from->path));
+	if (!str_starts_with(from->path, POLICY_EVERY_HOME)) {
+		add_said(rules, NULL, from->path);
 		return;
 	}
 	for (size_t i = 0; i < rules->n_homes; i++) {
-		if (may_hold(&rules->homes[i], from->path + 3))
-			add_absolute(rules, planner_join(planner, rules->homes[i].path, from->path + 3));
+		if (!from->secret || may_hold(&rules->homes[i], relative))
+			add_said(rules, rules->homes[i].path, relative);
 	}
 }
 
@@ -200,6 +216,16 @@ static bool is_wanted(const struct rule *rule)
 	return rule->kind == RULE_READ || rule->kind == RULE_WRITE;
 }
 
+/* There the command has the owner's rights. */
+static bool is_below_writable(const struct rules *rules, const char *path)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		if (rules->list[i].kind == RULE_WRITE && planner_is_below(path, rules->list[i].path))
+			return true;
+	}
+	return false;
+}
+
 /* Started by root, the mapped uid has the rights of "others": the first directory on the way that does not let others
  * through gives way to a skeleton with nothing in it but what is wanted. */
 static void open_way(struct rules *rules, const char *path)
@@ -214,6 +240,8 @@ static void open_way(struct rules *rules, const char *path)
 			return;
 		if ((st.st_mode & S_IXOTH) != 0)
 			continue;
+		if (is_below_writable(rules, directory))
+			return;
 		(void)add_rule(rules, RULE_SKELETON, directory, directory);
 		return;
 	}
