@@ -276,11 +276,39 @@ static bool wanted_below(const struct rules *rules, const char *path)
 	return false;
 }
 
+/* A proc of its own shows what is global all the same. A process's own files are others there than here. */
+static void deny_in_proc(struct planner *planner, const struct rule *rule)
+{
+	const char *name = rule->path + strlen("/proc");
+	struct node *node;
+
+	if (name[0] == '\0' || (name[1] >= '0' && name[1] <= '9')) {
+		diag_error(planner->diag, "filesystem.deny: %s: only what is global in /proc can be denied", rule->said);
+		return;
+	}
+	if (access(rule->path, F_OK) != 0)
+		return;
+	node = planner_add_node(planner, NODE_MASK, rule->path);
+	if (node != NULL)
+		node->flags = MOUNT_OPTIONAL;
+}
+
+static bool is_in_proc(const struct planner *planner, const char *path)
+{
+	const struct node *proc = planner_node_at(planner, "/proc");
+
+	return planner_is_below(path, "/proc") && proc != NULL && proc->kind == NODE_PROC;
+}
+
 static void apply_deny(struct planner *planner, const struct rules *rules, const struct rule *rule)
 {
 	const char *host_path = planner_host_path(planner, rule->path);
 	struct stat st;
 
+	if (is_in_proc(planner, rule->path)) {
+		deny_in_proc(planner, rule);
+		return;
+	}
 	if (host_path == NULL || !is_reachable(planner, rule->path))
 		return; /* hidden already */
 	if (lstat(host_path, &st) < 0) {
