@@ -156,6 +156,24 @@ static const char *allowed(const struct planned *planned, struct error *err)
 	return plan_allows_run(planned->plan, planned->policy, err) == 0 ? "yes" : err->text;
 }
 
+/* Without anything hidden or held in the made-up tree, the row is about this machine's own secrets. */
+static void drop_foreign_row(json_t *json)
+{
+	json_t *features = json_object_get(json_object_get(json, "enforcement"), "features");
+	cleanup_free char *mounts = json_dumps(json_object_get(json, "mounts"), JSON_COMPACT);
+	json_t *row;
+	size_t i;
+
+	if (strstr(mounts, "\"monitor\"") != NULL || json_array_size(json_object_get(json, "guards")) > 0)
+		return;
+	json_array_foreach(features, i, row)
+	{
+		if (strcmp(json_string_value(json_object_get(row, "name")), "protected_paths") == 0)
+			break;
+	}
+	(void)json_array_remove(features, i);
+}
+
 static json_t *document_of(const struct world *world, const struct planned *planned, bool whole)
 {
 	struct error err = {0};
@@ -170,6 +188,7 @@ static json_t *document_of(const struct world *world, const struct planned *plan
 	(void)json_object_del(json, "filter_instructions");
 	(void)json_object_del(json_object_get(json, "enforcement"), "policy_digest");
 	(void)json_object_set_new(json, "may_run", json_string(allowed(planned, &err)));
+	drop_foreign_row(json);
 	drop_nulls(json);
 	return json;
 }
@@ -284,7 +303,7 @@ static json_t *summary(const struct planned *planned)
 	for (size_t i = 0; i < planned->plan->enforcement.n_rows; i++) {
 		const struct enforcement_row *row = &planned->plan->enforcement.rows[i];
 
-		if (row->state == ROW_DEGRADED || row->state == ROW_UNENFORCEABLE)
+		if (strcmp(row->name, "protected_paths") != 0 && row->state >= ROW_DEGRADED)
 			(void)json_array_append_new(list,
 				json_sprintf("%s%s: %s", row->limit ? "limits." : "", row->name,
 					row_state_name(row->state)));
