@@ -8,16 +8,17 @@
 #include "ns/caps.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/sys.h"
 
-#define CAPABILITY_BITS 64
-
 int caps_become(uid_t uid, gid_t gid, bool clear_groups, struct error *err)
 {
-	uint64_t all = 0;
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
 
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "keepcaps", "capabilities cannot be kept");
@@ -28,19 +29,24 @@ int caps_become(uid_t uid, gid_t gid, bool clear_groups, struct error *err)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "setresgid", "gid %u", gid);
 	if (sys_setresuid(uid, uid, uid) < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "setresuid", "uid %u", uid);
-	for (unsigned bit = 0; bit < CAPABILITY_BITS && prctl(PR_CAPBSET_READ, bit, 0, 0, 0) >= 0; bit++)
-		all |= (uint64_t)1 << bit;
-	if (sys_capset(all, all, 0) < 0)
+	/* What was kept is permitted and no longer effective. */
+	if (syscall(SYS_capget, &header, data) < 0)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "capget", "capabilities of the user namespace");
+	data[0].effective = data[0].permitted;
+	data[1].effective = data[1].permitted;
+	if (syscall(SYS_capset, &header, data) < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "capset", "capabilities of the user namespace");
 	return 0;
 }
 
 int caps_drop_all(struct error *err)
 {
-	for (unsigned bit = 0; bit < CAPABILITY_BITS && prctl(PR_CAPBSET_READ, bit, 0, 0, 0) >= 0; bit++) {
-		if (prctl(PR_CAPBSET_DROP, bit, 0, 0, 0) < 0)
-			return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "capbset", "capability %u", bit);
-	}
+	unsigned bit = 0;
+
+	while (prctl(PR_CAPBSET_DROP, bit, 0, 0, 0) == 0)
+		bit++;
+	if (errno != EINVAL || bit == 0) /* EINVAL: past the last capability that this kernel knows */
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "capbset", "capability %u", bit);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "ambient capabilities", "cannot be cleared");
 	if (sys_capset(0, 0, 0) < 0)
