@@ -88,7 +88,9 @@ def denied_by_another_name(box):
         f"/proc/1/root{box.inside('secret/key')}",
         f"/proc/1/cwd{box.inside('secret/key')}",
     ]
-    script = f"for f in {' '.join(names)}; do cat $f; done; mv secret other; cat other/key; ls secret; tar cf - secret; "
+    script = (
+        f"for f in {' '.join(names)}; do cat $f; done; mv secret other; cat other/key; ls secret; tar cf - secret; "
+    )
     script += "echo held: tried"
     for deny in ("secret", "secret/key", "**/key"):
         result = held(box.sh(script, options=["--deny", deny]))

@@ -109,7 +109,7 @@ def supplementary_groups(box):
 
 @case("a crash leaves no core and starts no handler of the host")
 def core_dumps(box):
-    result = box.sh("grep 'core file' /proc/self/limits; (kill -SEGV $$) & wait; sh -c 'kill -SEGV $$'; kill -ABRT $$")
+    result = box.sh("grep 'core file' /proc/self/limits; sh -c 'kill -SEGV $$'; kill -ABRT $$")
     check(
         result.status == "signaled" and result.doc["signal"] == "SIGABRT" and not result.doc["core_dumped"],
         result.brief(),
