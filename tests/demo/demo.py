@@ -24,7 +24,7 @@ EXPECTED = {
     "03-calls-home": (("exited",), "a network of its own, with nobody in it"),
     "04-plants-a-hook": (("exited",), "protected paths, read-only root, no set-id bits"),
     "05-hogs-memory": (("out_of_memory", "exited", "signaled"), "the memory limit"),
-    "06-fork-bomb": (("timed_out", "exited", "signaled", "cpu_time_exceeded"), "the process limit, then the deadline"),
+    "06-fork-bomb": (("timed_out", "exited", "signaled", "cpu_time_exceeded"), "the process limit, then the time limits"),
     "07-never-ends": (("cpu_time_exceeded", "timed_out"), "the processor-time limit"),
     "08-daemon": (("exited",), "the whole tree dies with the run"),
     "09-fills-the-disk": (("exited", "signaled"), "file-size and /tmp limits"),
@@ -80,8 +80,8 @@ class Demo:
             sys.exit(f"pinfold said nothing that can be read (exit {done.returncode}): {done.stdout}{done.stderr}")
 
     def show_check(self):
-        print("$ pinfold check -p policy.json      (what this machine would enforce, and how)\n")
-        done = self.call(self.words("check"))
+        print("$ pinfold check --capture -p policy.json      (what this machine would enforce, and how)\n")
+        done = self.call(self.words("check", "--capture"))
         print(done.stdout.rstrip() + ("\n" + done.stderr.rstrip() if done.stderr else ""), flush=True)
         if done.returncode not in (0, 1):
             self.troubles.append("check failed")
