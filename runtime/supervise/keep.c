@@ -129,6 +129,19 @@ static int finish_cut(const struct keep *keep, struct arena *arena, struct outco
 	return 0;
 }
 
+static int finish_whole(const struct keep *keep, struct arena *arena, struct outcome_stream *ret_stream, struct error *err)
+{
+	char *data = arena_alloc(arena, (size_t)keep->total + 1);
+
+	if (data == NULL)
+		return error_no_memory(err);
+	if (keep->total > 0)
+		memcpy(data, keep->data, (size_t)keep->total);
+	ret_stream->data = data;
+	ret_stream->kept = (size_t)keep->total;
+	return 0;
+}
+
 int keep_finish(const struct keep *keep, struct arena *arena, struct outcome_stream *ret_stream, struct error *err)
 {
 	struct outcome_stream stream = {.captured = true, .bytes = keep->total};
@@ -136,10 +149,7 @@ int keep_finish(const struct keep *keep, struct arena *arena, struct outcome_str
 
 	if (keep->head_max == 0)
 		stream.omitted_bytes = keep->total;
-	else if (whole) {
-		stream.data = keep->data;
-		stream.kept = (size_t)keep->total;
-	} else if (finish_cut(keep, arena, &stream, err) < 0)
+	else if ((whole ? finish_whole : finish_cut)(keep, arena, &stream, err) < 0)
 		return -1;
 	*ret_stream = stream;
 	return 0;

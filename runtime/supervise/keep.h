@@ -21,7 +21,7 @@ struct keep {
 void keep_init(struct keep *keep, uint64_t cap);
 void keep_done(struct keep *keep);
 must_check int keep_add(struct keep *keep, const void *data, size_t size, struct error *err);
-/* Writes what was kept, cut at character boundaries, to ret_stream; its data lives as long as keep and arena both. */
+/* Writes what was kept, cut at character boundaries, to ret_stream; its data lives as long as the arena. */
 must_check int keep_finish(
 	const struct keep *keep, struct arena *arena, struct outcome_stream *ret_stream, struct error *err);
 

@@ -56,7 +56,7 @@ must_check int output_open(struct output *output, struct loop *loop, int fd, int
 must_check int output_finish(struct output *output, struct error *err);
 /* After output_finish: false while a slow consumer has not taken everything. */
 bool output_is_finished(const struct output *output);
-/* Its data live as long as output and arena both. */
+/* Its data live as long as the arena. */
 must_check int output_result(
 	struct output *output, struct arena *arena, struct outcome_stream *ret_stream, struct error *err);
 void output_close(struct output *output);
