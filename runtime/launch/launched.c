@@ -50,8 +50,12 @@ int launched_reap(struct launched *launched, int *ret_status, struct error *err)
 {
 	siginfo_t info = {0};
 
-	if (reap(launched, &info) < 0)
+	/* Race: by executing init the child got its exit signal back, so a host program that ignores SIGCHLD or waits for any
+	 * child may have been first. The tree is dead all the same; how init ended is then not known, as after a SIGKILL. */
+	if (reap(launched, &info) < 0 && errno != ECHILD)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "waitid", "the sandbox's init");
+	if (info.si_pid == 0)
+		info = (siginfo_t){.si_code = CLD_KILLED, .si_status = SIGKILL};
 	*ret_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
 	return 0;
 }
