@@ -193,12 +193,26 @@ static int give_fd(pinfold_command *command, int fd, struct error *err)
 	return 0;
 }
 
+static int refuse(pinfold_error **err, const char *what)
+{
+	struct error error = {0};
+
+	(void)error_set(&error, ERROR_USAGE, "command", "%s", what);
+	return api_fail(err, "command", &error, NULL);
+}
+
 int pinfold_command_set_stdin(
 	pinfold_command *command, enum pinfold_stdin mode, int fd, const void *data, size_t size, pinfold_error **err)
 {
 	struct error error = {0};
 	int r = 0;
 
+	if ((unsigned)mode > PINFOLD_STDIN_DATA)
+		return refuse(err, "stdin: unknown mode");
+	if (mode == PINFOLD_STDIN_FD && fd < 0)
+		return refuse(err, "stdin: no descriptor");
+	if (mode == PINFOLD_STDIN_DATA && data == NULL && size > 0)
+		return refuse(err, "stdin: no data");
 	switch (mode) {
 	case PINFOLD_STDIN_NONE: command->command.stdin_mode = PLAN_STDIN_NONE; break;
 	case PINFOLD_STDIN_FD: r = give_fd(command, fd, &error); break;
@@ -217,7 +231,10 @@ int pinfold_command_set_output(
 		[PINFOLD_OUTPUT_TTY] = PLAN_OUTPUT_TTY,
 	};
 
-	(void)err;
+	if ((unsigned)mode >= sizeof modes / sizeof modes[0])
+		return refuse(err, "output: unknown mode");
+	if (mode == PINFOLD_OUTPUT_FD && (fd_out < 0 || fd_err < 0))
+		return refuse(err, "output: no descriptors");
 	command->command.output = modes[mode];
 	command->command.out_fd = mode == PINFOLD_OUTPUT_CAPTURE ? -1 : fd_out;
 	command->command.err_fd = mode == PINFOLD_OUTPUT_CAPTURE ? -1 : fd_err;
