@@ -6,9 +6,9 @@
  * The child is a fork and not a CLONE_VM child: it must be able to block (a dead network file system, an automount) without
  * blocking the caller beyond the time limit here, and, started by root, it cannot map itself (user_namespaces(7)).
  *
- * The clone has no exit signal, but execve gives it SIGCHLD back: a host program's handler and wait(-1) may meet an init that
- * has ended, which launched_reap() bears. The host uid of a sandbox
- * started by root is base + the pid of its init: unique among all that live, without a file that could be left behind.
+ * The clone has no exit signal, but execve gives it SIGCHLD back: a host program's handler and wait(-1) may meet an init
+ * that has ended, which launched_reap() bears. The host uid of a sandbox started by root is base + the pid of its init:
+ * unique among all that live, without a file that could be left behind.
  */
 #include <errno.h>
 #include <fcntl.h>
