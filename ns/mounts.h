@@ -30,9 +30,10 @@ enum mount_flag {
 	MOUNT_WRITE = 1 << 0,
 	MOUNT_DEVICE = 1 << 1, /* device nodes work there (our /dev entries only) */
 	MOUNT_NOEXEC = 1 << 2,
-	MOUNT_IDMAP = 1 << 3,    /* id-mapped so that files of the source's owner belong to the sandbox's uid */
-	MOUNT_OPTIONAL = 1 << 4, /* the target (PIN, MASK) or source (BIND) may have gone since the plan: skipped */
-	MOUNT_MONITOR = 1 << 5,  /* its disappearance is a violation */
+	MOUNT_IDMAP = 1 << 3,     /* id-mapped so that files of the source's owner belong to the sandbox's uid */
+	MOUNT_OPTIONAL = 1 << 4,  /* the target (PIN, MASK) or source (BIND) may have gone since the plan: skipped */
+	MOUNT_TRY_IDMAP = 1 << 6, /* with MOUNT_IDMAP: shown as it is where the file system cannot be id-mapped */
+	MOUNT_MONITOR = 1 << 5,   /* its disappearance is a violation */
 };
 
 struct mount_op {
@@ -40,8 +41,9 @@ struct mount_op {
 	unsigned flags;
 	const char *source;
 	const char *target;
-	uint64_t size_bytes; /* TMPFS */
-	unsigned mode;       /* TMPFS, DIRECTORY */
+	uint64_t device, inode; /* BIND: what source was when it was decided on; inode 0: not checked */
+	uint64_t size_bytes;    /* TMPFS */
+	unsigned mode;          /* TMPFS, DIRECTORY */
 };
 
 /* Entries of the scratch tmpfs that MOUNT_MASK uses: mode 0, made by every plan that masks. */

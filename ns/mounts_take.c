@@ -26,6 +26,21 @@ static int check_device(int fd, const struct mount_op *op, struct error *err)
 	return 0;
 }
 
+/* Race: another writer of a shared directory may have put a different one in its place since the plan looked at it. */
+static int check_same(int fd, const struct mount_op *op, struct error *err)
+{
+	struct stat st;
+
+	if (op->inode == 0 || (fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode))
+		return 0;
+	(void)error_set(err, ERROR_UNENFORCEABLE, "open source", "%s was replaced while the run was being prepared",
+		op->source);
+	error_set_fix(err, "start the run again");
+	if (err != NULL)
+		err->retryable = ERROR_RETRY_YES;
+	return -1;
+}
+
 static int take_one(int root_fd, const struct mount_op *op, int idmap_fd, int *ret_fd, struct error *err)
 {
 	bool idmap = (op->flags & MOUNT_IDMAP) != 0;
@@ -38,9 +53,15 @@ static int take_one(int root_fd, const struct mount_op *op, int idmap_fd, int *r
 			return 0;
 		return error_set_errno(err, ERROR_NOT_FOUND, errno, "open source", "%s", op->source);
 	}
+	if (check_same(path, op, err) < 0)
+		return -1;
 	if ((op->flags & MOUNT_DEVICE) != 0 && check_device(path, op, err) < 0)
 		return -1;
 	tree = mount_fs_clone(path, mount_fs_attributes(op->flags), idmap ? idmap_fd : -1);
+	if (tree < 0 && (op->flags & MOUNT_TRY_IDMAP) != 0) {
+		idmap = false;
+		tree = mount_fs_clone(path, mount_fs_attributes(op->flags), -1);
+	}
 	if (tree < 0 && idmap) {
 		(void)error_set_errno(err, ERROR_UNENFORCEABLE, errno, "id-mapped mount",
 			"%s cannot be shown to the command under an id of its own", op->source);

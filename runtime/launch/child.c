@@ -141,6 +141,9 @@ static int tell_ready(const struct launch_child *child, int scratch, int termina
 	add_fd(&ready, SETUP_FD_MOUNTINFO, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
 	add_fd(&ready, SETUP_FD_PROC, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	add_fd(&ready, SETUP_FD_SYSVIPC, open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC));
+	add_fd(&ready, SETUP_FD_SYSVIPC_SEM, open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC));
+	add_fd(&ready, SETUP_FD_SYSVIPC_MSG, open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC));
+	add_fd(&ready, SETUP_FD_MOUNTINFO_CHECK, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
 	add_fd(&ready, SETUP_FD_TTY, terminal);
 	add_fd(&ready, bit, scratch);
 	for (size_t i = 0; i < mounts->n_ops && bit + 1 < SETUP_FD_MAX; i++) {

@@ -58,6 +58,9 @@ static struct launched *launched_new(void)
 		.tty_fd = -1,
 		.proc_fd = -1,
 		.sysvipc_fd = -1,
+		.sysvipc_sem_fd = -1,
+		.sysvipc_msg_fd = -1,
+		.mountinfo_check_fd = -1,
 		.mountinfo_fd = -1};
 	return launched;
 }
@@ -213,7 +216,15 @@ static int wait_readable(const struct launched *launched, struct error *err)
 
 static void keep_fds(struct launched *launched, uint32_t present, const int *fds, size_t n)
 {
-	int *const places[] = {&launched->mountinfo_fd, &launched->proc_fd, &launched->sysvipc_fd, &launched->tty_fd};
+	int *const places[SETUP_FD_TMPFS] = {
+		[SETUP_FD_MOUNTINFO] = &launched->mountinfo_fd,
+		[SETUP_FD_PROC] = &launched->proc_fd,
+		[SETUP_FD_SYSVIPC] = &launched->sysvipc_fd,
+		[SETUP_FD_SYSVIPC_SEM] = &launched->sysvipc_sem_fd,
+		[SETUP_FD_SYSVIPC_MSG] = &launched->sysvipc_msg_fd,
+		[SETUP_FD_MOUNTINFO_CHECK] = &launched->mountinfo_check_fd,
+		[SETUP_FD_TTY] = &launched->tty_fd,
+	};
 	size_t next = 0;
 
 	for (unsigned bit = 0; bit < SETUP_FD_MAX && next < n; bit++) {

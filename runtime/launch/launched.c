@@ -97,7 +97,8 @@ static void close_all(struct launched *launched)
 {
 	int *const fds[] = {&launched->pidfd, &launched->control_fd, &launched->stdin_fd, &launched->stdout_fd,
 		&launched->stderr_fd, &launched->tty_fd, &launched->proc_fd, &launched->sysvipc_fd,
-		&launched->mountinfo_fd};
+		&launched->mountinfo_fd, &launched->mountinfo_check_fd, &launched->sysvipc_sem_fd,
+		&launched->sysvipc_msg_fd};
 
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
 		cleanup_close_fd(fds[i]);

@@ -27,10 +27,13 @@ struct launched {
 	int stdin_fd;   /* write end for PLAN_STDIN_DATA, non-blocking, else -1 */
 	int stdout_fd;  /* read ends for CAPTURE and RELAY, non-blocking, else -1 */
 	int stderr_fd;
-	int tty_fd;       /* master for PLAN_OUTPUT_TTY, non-blocking, else -1 */
-	int proc_fd;      /* root of the sandbox's proc, -1 where there is none */
-	int sysvipc_fd;   /* its /proc/sysvipc/shm, or -1 */
-	int mountinfo_fd; /* its /proc/1/mountinfo: POLLPRI when a mount changes; -1 */
+	int tty_fd;             /* master for PLAN_OUTPUT_TTY, non-blocking, else -1 */
+	int proc_fd;            /* root of the sandbox's proc, -1 where there is none */
+	int sysvipc_fd;         /* its /proc/sysvipc/shm, or -1 */
+	int sysvipc_sem_fd;     /* and sem */
+	int sysvipc_msg_fd;     /* and msg */
+	int mountinfo_fd;       /* its /proc/1/mountinfo: POLLPRI when a mount changes, once for each poll; -1 */
+	int mountinfo_check_fd; /* another one of its own, for whoever must not miss a change; -1 */
 	int tmpfs_fds[LAUNCHED_TMPFS_MAX];
 	size_t n_tmpfs;
 	struct group *group; /* NULL where there is no cgroup */

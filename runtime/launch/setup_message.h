@@ -18,6 +18,9 @@ enum setup_fd {
 	SETUP_FD_MOUNTINFO,
 	SETUP_FD_PROC,
 	SETUP_FD_SYSVIPC,
+	SETUP_FD_SYSVIPC_SEM,
+	SETUP_FD_SYSVIPC_MSG,
+	SETUP_FD_MOUNTINFO_CHECK,
 	SETUP_FD_TTY,
 	SETUP_FD_TMPFS, /* this and the following: the tmpfs mounts whose bytes count as memory, scratch first */
 	SETUP_FD_MAX = SETUP_FD_TMPFS + 16

@@ -44,6 +44,7 @@ static const struct {
 	{"/proc/sys", false, true},
 	{"/proc/keys", true, true},
 	{"/proc/sched_debug", true, true},
+	{"/proc/1", false, false},
 	{"/proc/acpi", true, false},
 	{"/proc/asound", true, false},
 	{"/proc/bus", false, false},
@@ -156,7 +157,7 @@ static void add_devices(struct planner *planner)
 			return;
 		node->source = device_nodes[i];
 		node->directory = false;
-		node->flags = MOUNT_WRITE | MOUNT_DEVICE | MOUNT_NOEXEC | MOUNT_OPTIONAL;
+		node->flags = MOUNT_DEVICE | MOUNT_NOEXEC | MOUNT_OPTIONAL; /* a device can be written to all the same */
 	}
 	for (size_t i = 0; i < COUNT(device_links); i++) {
 		node = planner_add_node(planner, NODE_SYMLINK, device_links[i].path);

@@ -101,11 +101,11 @@ int planner_environment(struct planner *planner, struct error *err)
 	set(&variables, "TMPDIR", "/tmp");
 	set(&variables, "USER", user_name(planner, plan->identity.inner_uid));
 	pass(&variables);
-	/* The caller's own value of these would name a place or a person that is not there. */
-	set(&variables, "PWD", plan->directory);
-	set(&variables, "PINFOLD", "1");
 	for (size_t i = 0; i < policy->n_env_set; i++)
 		set(&variables, policy->env_set[i].name, policy->env_set[i].value);
+	/* These two are facts, not wishes. */
+	set(&variables, "PWD", plan->directory);
+	set(&variables, "PINFOLD", "1");
 	end = arena_push(planner->arena, &variables.list, &variables.n);
 	if (end != NULL)
 		*end = NULL;

@@ -213,15 +213,13 @@ static void add_protected_paths(struct planner *planner)
 	if (planner->plan->n_guards > 0) {
 		row->mechanism = "inotify";
 		row->reason =
-			"names that do not exist yet are removed where the command plants them; they can be seen until then";
+			"names that do not exist yet are removed where the command plants them, links put back; until then they can be seen";
 	}
 	if (planner->globs_cut)
 		degrade(row, "too many entries: not all that match the patterns of filesystem.deny were looked for",
 			"narrower patterns");
 	if (planner->link_protected)
-		degrade(row,
-			"a protected path leads through a symbolic link: what it leads to is protected, the link itself is not",
-			NULL);
+		degrade(row, "a protected path leads through too many symbolic links", NULL);
 }
 
 static void add_seccomp(struct planner *planner)

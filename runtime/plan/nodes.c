@@ -346,6 +346,7 @@ static void emit_node(struct planner *planner, const struct node *node)
 {
 	const struct node *parent = planner_nearest(planner, node->path, true);
 	struct mount_op *op;
+	struct stat st;
 
 	if (node->kind == NODE_HOST || (node->kind == NODE_SKELETON && strcmp(node->path, "/") == 0))
 		return; /* the root is there before the first operation */
@@ -356,6 +357,11 @@ static void emit_node(struct planner *planner, const struct node *node)
 		return;
 	op->flags = node->flags;
 	op->source = node->source;
+	if (op->kind == MOUNT_BIND && (op->flags & (MOUNT_WRITE | MOUNT_IDMAP)) != 0 &&
+		(op->flags & MOUNT_DEVICE) == 0 && stat(op->source, &st) == 0) {
+		op->device = st.st_dev;
+		op->inode = st.st_ino;
+	}
 	op->mode = node->mode;
 	op->size_bytes = node->kind == NODE_SKELETON ? SKELETON_BYTES : node->size_bytes;
 }

@@ -16,6 +16,7 @@
 
 #define INNER_ID         1000u
 #define UID_BASE_DEFAULT 0x70000000u
+#define UID_BASE_MIN     65536u                     /* below are the uids of people and services */
 #define UID_BASE_MAX     (0xffff0000u - (1u << 22)) /* base + the largest pid stays a valid uid */
 
 static int resolve_workspace(struct planner *planner, struct error *err)
@@ -92,7 +93,7 @@ static int read_uid_base(uid_t *ret_base, struct error *err)
 	*ret_base = UID_BASE_DEFAULT;
 	if (said == NULL || *said == '\0')
 		return 0;
-	if (str_parse_u64(said, 1, UID_BASE_MAX, &base, &reason) < 0)
+	if (str_parse_u64(said, UID_BASE_MIN, UID_BASE_MAX, &base, &reason) < 0)
 		return error_set(err, ERROR_POLICY_INVALID, "PINFOLD_UID_BASE", "PINFOLD_UID_BASE: %s", reason.text);
 	*ret_base = (uid_t)base;
 	return 0;

@@ -55,10 +55,13 @@ struct plan_rlimit {
 	const char *name;
 };
 
-/* A protected name that did not exist at launch: the supervisor removes it where it is planted. */
+/* A protected name that no mount can hold: one that did not exist at launch, which the supervisor removes where it is
+ * planted, or a symbolic link, which it puts back where it is replaced. */
 struct plan_guard {
-	const char *root;     /* host path of an existing, writable directory */
-	const char *relative; /* below it; some ancestors may exist */
+	const char *root;       /* host path of an existing, writable directory */
+	const char *relative;   /* below it; some ancestors may exist */
+	const char *link;       /* what the symbolic link says; NULL: the name is to stay absent */
+	uint64_t device, inode; /* of root */
 };
 
 struct plan_identity {
@@ -69,7 +72,8 @@ struct plan_identity {
 	uid_t uid_base;
 	uid_t workspace_uid; /* mapped: the on-disk owner that the id-mapped mounts present as the inside's */
 	gid_t workspace_gid;
-	bool idmap; /* some mount op has MOUNT_IDMAP */
+	bool idmap;          /* some mount op has MOUNT_IDMAP */
+	bool idmap_required; /* and not only MOUNT_TRY_IDMAP */
 };
 
 struct plan {
@@ -117,6 +121,9 @@ struct plan {
  * a missing write path) are ERROR_POLICY_INVALID with all of them in diag. What cannot be enforced is no error here. */
 must_check int plan_new(const struct policy *policy, const struct host *host, const struct command *command,
 	struct plan **ret_plan, struct diag *diag, struct error *err);
+/* The policy's filter, in `arena`; mistakes in its names go to diag. */
+must_check int plan_filter(const struct policy *policy, struct arena *arena, struct filter *ret_filter,
+	struct diag *diag, struct error *err);
 /* ERROR_UNENFORCEABLE, naming the rows, where the enforcement table forbids a run (strict, or --require unmet). */
 must_check int plan_allows_run(const struct plan *plan, const struct policy *policy, struct error *err);
 /* malloc'ed pinfold.plan/1. */

@@ -60,7 +60,7 @@ static json_t *mount_flags(unsigned flags)
 		unsigned flag;
 		const char *name;
 	} table[] = {{MOUNT_WRITE, "write"}, {MOUNT_DEVICE, "device"}, {MOUNT_NOEXEC, "noexec"}, {MOUNT_IDMAP, "idmap"},
-		{MOUNT_OPTIONAL, "optional"}, {MOUNT_MONITOR, "monitor"}};
+		{MOUNT_TRY_IDMAP, "try_idmap"}, {MOUNT_OPTIONAL, "optional"}, {MOUNT_MONITOR, "monitor"}};
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

@@ -13,23 +13,31 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LINKS_MAX 8
+
 #include "runtime/plan/rules.h"
 
-static void guard(struct planner *planner, const char *path)
+/* link: what the symlink at path says; NULL: nothing is to be there. */
+static void guard(struct planner *planner, const char *path, const char *link)
 {
 	const struct node *root = planner_content(planner, planner_nearest(planner, path, true));
 	struct plan_guard *entry;
+	struct stat st;
 
-	if (root == NULL || root->kind != NODE_BIND)
+	if (root == NULL || root->kind != NODE_BIND || stat(root->source, &st) < 0)
 		return;
 	entry = arena_push(planner->arena, &planner->plan->guards, &planner->plan->n_guards);
 	if (entry == NULL)
 		return;
 	entry->root = root->source;
+	entry->link = link;
+	entry->device = st.st_dev;
+	entry->inode = st.st_ino;
 	entry->relative =
 		arena_strdup(planner->arena, path + strlen(root->path) + (strcmp(root->path, "/") == 0 ? 0 : 1));
 }
@@ -118,6 +126,7 @@ static void apply_write(struct planner *planner, const struct rule *rule)
 		return;
 	node->flags |= MOUNT_IDMAP;
 	planner->plan->identity.idmap = true;
+	planner->plan->identity.idmap_required = true;
 	if (st.st_uid != identity->workspace_uid)
 		planner_warn(planner,
 			"%s belongs to uid %u and not to the workspace's owner: the command cannot write to it",
@@ -131,6 +140,7 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 	struct stat st;
 	struct node *node;
 	bool closed;
+	bool own; /* the workspace: shown to the command as its own, where the file system can */
 
 	if (stat(rule->path, &st) < 0) {
 		if (!rule->optional)
@@ -142,17 +152,19 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 		return;
 	}
 	closed = identity->mapped && !others_may_use(&st) && st.st_uid == identity->workspace_uid;
-	if (host_path != NULL && !closed)
+	own = identity->mapped && strcmp(rule->path, planner->workspace) == 0;
+	if (host_path != NULL && !closed && !own)
 		return; /* it shows already, read-only */
 	node = planner_add_node(planner, NODE_BIND, rule->path);
 	if (node == NULL)
 		return;
 	node->source = rule->path;
 	node->directory = S_ISDIR(st.st_mode);
-	if (closed) {
-		node->flags = MOUNT_IDMAP;
-		planner->plan->identity.idmap = true;
-	}
+	if (!closed && !own)
+		return;
+	node->flags = closed ? MOUNT_IDMAP : MOUNT_IDMAP | MOUNT_TRY_IDMAP;
+	planner->plan->identity.idmap = true;
+	planner->plan->identity.idmap_required |= closed;
 }
 
 static const struct node *content_above(const struct planner *planner, const char *path)
@@ -186,13 +198,14 @@ static void keep_absent(struct planner *planner, const char *path)
 	const char *blocking = root == NULL ? NULL : blocking_ancestor(planner, path, root->path);
 
 	if (blocking == NULL)
-		guard(planner, path);
+		guard(planner, path, NULL);
 	else if (planner_node_at(planner, blocking) == NULL)
 		add_fence(planner, NODE_PIN, blocking);
 }
 
-/* A symlink on the way that lies in a writable directory can be replaced, and no mount can hold it. */
-static bool leads_through_writable_link(struct planner *planner, const char *given)
+/* The first symlink on the way to `given` that lies in a writable directory, as a canonical path, and what of `given`
+ * comes behind it; NULL where none does. It can be replaced, and no mount can hold it. */
+static const char *writable_link(struct planner *planner, const char *given, const char **ret_rest)
 {
 	for (const char *slash = strchr(given + 1, '/');; slash = strchr(slash + 1, '/')) {
 		const char *part = slash == NULL ? given : arena_strndup(planner->arena, given, (size_t)(slash - given));
@@ -201,33 +214,68 @@ static bool leads_through_writable_link(struct planner *planner, const char *giv
 		struct stat st;
 
 		if (last == NULL || lstat(part, &st) < 0)
-			return false;
+			return NULL;
 		if (S_ISLNK(st.st_mode)) {
 			const char *directory =
 				last == part ? "/" : arena_strndup(planner->arena, part, (size_t)(last - part));
 
 			directory = directory == NULL ? NULL : planner_canonical(planner, directory, &exists);
-			if (directory != NULL && planner_is_writable(planner, directory))
-				return true;
+			if (directory != NULL && planner_is_writable(planner, directory)) {
+				*ret_rest = slash == NULL ? "" : slash;
+				return planner_join(planner, directory, last + 1);
+			}
 		}
 		if (slash == NULL)
-			return false;
+			return NULL;
 	}
+}
+
+static void protect(struct planner *planner, const char *given, const char *path, unsigned links_left);
+
+/* The link is to stay, and what it leads to is protected under its own name. */
+static void protect_link(struct planner *planner, const char *link, const char *rest, unsigned links_left)
+{
+	int directory_size = (int)(strrchr(link, '/') - link);
+	char target[PATH_MAX];
+	bool exists = false;
+	const char *next;
+	ssize_t n = readlink(link, target, sizeof target - 1);
+
+	if (n < 0 || links_left == 0) {
+		planner->link_protected = true;
+		return;
+	}
+	target[n] = '\0';
+	guard(planner, link, arena_strdup(planner->arena, target));
+	next = target[0] == '/' ? arena_printf(planner->arena, "%s%s", target, rest)
+				: arena_printf(planner->arena, "%.*s/%s%s", directory_size, link, target, rest);
+	next = next == NULL ? NULL : planner_expand(planner, next);
+	if (next != NULL)
+		protect(planner, next, planner_canonical(planner, next, &exists), links_left - 1);
+}
+
+static void protect(struct planner *planner, const char *given, const char *path, unsigned links_left)
+{
+	const char *rest = NULL;
+	const char *link = given == NULL ? NULL : writable_link(planner, given, &rest);
+	const char *host_path = path == NULL ? NULL : planner_host_path(planner, path);
+	struct stat st;
+
+	if (link != NULL) {
+		protect_link(planner, link, rest, links_left);
+		return;
+	}
+	if (host_path == NULL || !planner_is_writable(planner, path))
+		return;
+	if (lstat(host_path, &st) == 0)
+		add_fence(planner, NODE_PIN, path);
+	else
+		keep_absent(planner, path);
 }
 
 static void apply_protect(struct planner *planner, const struct rule *rule)
 {
-	const char *host_path = planner_host_path(planner, rule->path);
-	struct stat st;
-
-	if (rule->given != NULL && leads_through_writable_link(planner, rule->given))
-		planner->link_protected = true;
-	if (host_path == NULL || !planner_is_writable(planner, rule->path))
-		return;
-	if (lstat(host_path, &st) == 0)
-		add_fence(planner, NODE_PIN, rule->path);
-	else
-		keep_absent(planner, rule->path);
+	protect(planner, rule->given, rule->path, LINKS_MAX);
 }
 
 /* Whether "others" can get to path from the mount that shows it. */
@@ -260,7 +308,7 @@ static bool is_reachable(struct planner *planner, const char *path)
 /* A secret that the command has no right to read anyway needs no mask. */
 static bool is_readable(struct planner *planner, const char *path, const char *host_path, const struct stat *st)
 {
-	const struct node *from = content_above(planner, path);
+	const struct node *from = planner_content(planner, planner_nearest(planner, path, false));
 
 	if (!planner->plan->identity.mapped)
 		return faccessat(AT_FDCWD, host_path, R_OK, AT_EACCESS) == 0;
@@ -300,6 +348,24 @@ static bool is_in_proc(const struct planner *planner, const char *path)
 	return planner_is_below(path, "/proc") && proc != NULL && proc->kind == NODE_PROC;
 }
 
+/* What the command has of its own hides the host's, and can itself be hidden where nothing else is mounted in it. */
+static void deny_private(struct planner *planner, const struct rule *rule)
+{
+	if (planner_node_at(planner, rule->path) == NULL || rule->secret)
+		return;
+	for (size_t i = 0; i < planner->n_nodes; i++) {
+		const char *path = planner->nodes[i].path;
+
+		if (strcmp(path, rule->path) != 0 && planner_is_below(path, rule->path)) {
+			diag_error(planner->diag,
+				"filesystem.deny: %s: is private to the command, and %s in it is needed", rule->said,
+				path);
+			return;
+		}
+	}
+	(void)planner_add_node(planner, NODE_MASK, rule->path);
+}
+
 static void apply_deny(struct planner *planner, const struct rules *rules, const struct rule *rule)
 {
 	const char *host_path = planner_host_path(planner, rule->path);
@@ -309,7 +375,13 @@ static void apply_deny(struct planner *planner, const struct rules *rules, const
 		deny_in_proc(planner, rule);
 		return;
 	}
-	if (host_path == NULL || !is_reachable(planner, rule->path))
+	if (rule->secret && strcmp(rule->path, planner->workspace) == 0)
+		return; /* whoever takes a secret place as the workspace wants it to show */
+	if (host_path == NULL) {
+		deny_private(planner, rule);
+		return;
+	}
+	if (!is_reachable(planner, rule->path))
 		return; /* hidden already */
 	if (lstat(host_path, &st) < 0) {
 		if (!rule->secret && planner_is_writable(planner, rule->path))
@@ -359,6 +431,7 @@ void rules_apply(struct planner *planner, const struct rules *rules, const struc
 		if (rule->write && planner->plan->identity.mapped) {
 			node->flags |= MOUNT_IDMAP;
 			planner->plan->identity.idmap = true;
+			planner->plan->identity.idmap_required = true;
 		}
 		set_type(node, rule->source);
 		break;

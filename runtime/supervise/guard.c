@@ -9,6 +9,7 @@
  *
  * Threat: an ancestor of a guarded name that becomes a link or a file leads the host elsewhere (".git" as a file names
  * another git directory): it is removed as well.
+ * A protected name that is a symbolic link cannot be held by a mount either: it is put back where it is replaced.
  * Threat: a directory without rights hides what is in it from us and from the host alike, until its owner gives the
  * rights back: we do that at once.
  * Fallback: inotify instances are few (128 a user by default). Without one, or without a watch, the names are looked at
@@ -33,7 +34,7 @@
 #include "base/str.h"
 #include "runtime/supervise/removal.h"
 
-#define WATCHED       (IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR)
+#define WATCHED       (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR)
 #define SCAN_BUDGET   4096 /* names removed in one look, so that the loop goes on */
 #define FINISH_BUDGET (1u << 20)
 #define AGAIN_NS      NS_PER_MS
@@ -88,7 +89,8 @@ static int record(const struct look *look, size_t size, const char *action, stru
 		return error_no_memory(err);
 	if (prefix > 1 && strncmp(path, workspace, prefix) == 0 && path[prefix] == '/')
 		path += prefix + 1;
-	return violations_add(look->guard->violations, "planted", path, action, err);
+	return violations_add(
+		look->guard->violations, look->what->link == NULL ? "planted" : "link_replaced", path, action, err);
 }
 
 static int appeared_too_early(const struct look *look, struct error *err)
@@ -115,6 +117,50 @@ static int remove_planted(const struct look *look, const char *name, size_t path
 		return 0;
 	}
 	return record(look, path_size, r == REMOVAL_DONE ? "removed" : "none", err);
+}
+
+static bool is_link_to(int dirfd, const char *name, const char *target)
+{
+	char there[PATH_MAX];
+	ssize_t n = readlinkat(dirfd, name, there, sizeof there - 1);
+
+	if (n < 0)
+		return false;
+	there[n] = '\0';
+	return strcmp(there, target) == 0;
+}
+
+/* As its directory's owner would have made it, whoever we are. */
+static bool make_link(int dirfd, const char *name, const char *target)
+{
+	struct stat st;
+
+	if (symlinkat(target, dirfd, name) < 0)
+		return false;
+	if (geteuid() == 0 && fstatat(dirfd, "", &st, AT_EMPTY_PATH) == 0)
+		return fchownat(dirfd, name, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) == 0;
+	return true;
+}
+
+static int restore_link(const struct look *look, const char *name, size_t path_size, struct error *err)
+{
+	const char *target = look->what->link;
+	int r;
+
+	if (is_link_to(look->dirfd, name, target))
+		return 0;
+	if (!look->guard->armed)
+		return appeared_too_early(look, err);
+	r = removal_remove(look->dirfd, name, look->budget);
+	if (r < 0 && errno == EACCES && removal_make_accessible(look->dirfd) == 0)
+		r = removal_remove(look->dirfd, name, look->budget);
+	if (r == REMOVAL_DONE && make_link(look->dirfd, name, target))
+		return record(look, path_size, "restored", err);
+	if (!look->guard->last) {
+		look->guard->unfinished = true;
+		return 0;
+	}
+	return record(look, path_size, "none", err);
 }
 
 static bool exists(int dirfd, const char *name)
@@ -160,6 +206,8 @@ static int look_along(struct look *look, struct error *err)
 		int next;
 
 		watch_directory(look->guard, look->dirfd);
+		if (rest[strspn(rest, "/")] == '\0' && look->what->link != NULL)
+			return restore_link(look, name, size, err);
 		if (rest[strspn(rest, "/")] == '\0')
 			return exists(look->dirfd, name) ? remove_planted(look, name, size, err) : 0;
 		next = openat(look->dirfd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
