@@ -11,11 +11,10 @@
 #ifndef TESTS_LIBRARY_CLIENT_H
 #define TESTS_LIBRARY_CLIENT_H
 
+#include <pinfold.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "pinfold.h"
 
 struct test {
 	const char *name;

@@ -7,8 +7,8 @@
 
 #include "tests/library/client.h"
 
-#define ROUNDS      60          /* of five runs each */
-#define SLACK_BYTES (64u << 10) /* of malloc's own making */
+#define ROUNDS      60           /* of five runs each */
+#define SLACK_BYTES (256u << 10) /* what the thread cache of malloc may hold back at most */
 
 static void succeed(void)
 {
