@@ -21,6 +21,8 @@
  *
  * Threat: reaching the init or other processes by their limits and priorities, which need no ptrace right: only pid 0,
  * the caller itself, is let through. A filter cannot know the caller's own number, so that is refused too.
+ * Threat: holding memory where the watchdog does not look: in a copy that passes for a vfork child, in a memory file of a
+ * thread's own descriptor table, or in a process whose /proc files are closed to the supervisor.
  * Threat: typing into the terminal the sandbox was started from (TIOCSTI, TIOCLINUX). The kernel reads 32 bits of the
  * request, so 32 bits are compared: a value with rubbish in the upper half is the same request.
  * Threat: address families without a namespace of their own (vsock reaches the hypervisor), or with a kernel attack
@@ -35,6 +37,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,6 +85,11 @@ const struct overlay_rule overlay_rules[] = {
 	{"mknod", EPERM, {FIELD_IS(1, S_IFMT, S_IFBLK)}, 1, "a block device"},
 	{"mknodat", EPERM, {FIELD_IS(2, S_IFMT, S_IFCHR)}, 1, "a character device"},
 	{"mknodat", EPERM, {FIELD_IS(2, S_IFMT, S_IFBLK)}, 1, "a block device"},
+
+	{"clone", EPERM, {FIELD_IS(0, CLONE_VM | CLONE_VFORK, CLONE_VFORK)}, 1, "a vfork with memory of its own"},
+	{"clone", EPERM, {FIELD_IS(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)}, 1,
+		"a thread with descriptors of its own"},
+	{"prctl", EPERM, {INT_IS(0, PR_SET_DUMPABLE), INT_NOT(1, 1)}, 2, "PR_SET_DUMPABLE other than 1"},
 
 	{"ioctl", EPERM, {INT_IS(1, TIOCSTI)}, 1, "TIOCSTI: typing into the terminal"},
 	{"ioctl", EPERM, {INT_IS(1, TIOCLINUX_REQUEST)}, 1, "TIOCLINUX: pasting into the console"},

@@ -64,11 +64,15 @@ int pinfold_policy_clear(pinfold_policy *policy, const char *field, const char *
 
 int pinfold_policy_validate(pinfold_policy *policy, pinfold_error **err)
 {
+	cleanup_with(arena_freep) struct arena *arena = NULL;
 	const struct policy *resolved = NULL;
 	cleanup_diag struct diag diag = {0};
 	struct error error = {0};
+	struct filter filter;
 
-	if (policy_document_resolve(policy->document, &resolved, &diag, &error) < 0)
+	/* The names of system calls are known where the filter is made. */
+	if (policy_document_resolve(policy->document, &resolved, &diag, &error) < 0 || arena_new(&arena, &error) < 0 ||
+		plan_filter(resolved, arena, &filter, &diag, &error) < 0)
 		return api_fail(err, "policy validate", &error, &diag);
 	return 0;
 }

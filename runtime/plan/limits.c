@@ -87,7 +87,9 @@ static void memory_by_watchdog(struct planner *planner, struct enforcement_row *
 {
 	planner->plan->watch_memory_bytes = value;
 	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
-	row->reason = "sampled: a fast burst can exceed it for some milliseconds before the tree is killed";
+	degrade(row,
+		"sampled, and without what the kernel holds for the tree (socket and pipe buffers): a fast burst can exceed it",
+		"a delegated cgroup v2 directory with the memory controller");
 	add_rlimit(planner, RLIMIT_DATA, "data", value * 2 + DATA_SLACK_BYTES, value * 2 + DATA_SLACK_BYTES);
 }
 

@@ -33,6 +33,8 @@ static int resolve_workspace(struct planner *planner, struct error *err)
 		planner_is_below(resolved, "/dev"))
 		return error_set(
 			err, ERROR_POLICY_INVALID, "workspace", "%s: a kernel file system cannot be a workspace", said);
+	if (access(resolved, X_OK) < 0)
+		return error_set_errno(err, ERROR_PERMISSION_DENIED, errno, "workspace", "%s", said);
 	planner->workspace = arena_strdup(planner->arena, resolved);
 	planner->plan->workspace = planner->workspace;
 	planner->plan->identity.workspace_uid = st.st_uid;
@@ -49,39 +51,55 @@ static int resolve_home(struct planner *planner, struct error *err)
 	return arena_check(planner->arena, err);
 }
 
-/* Where the command starts; it must be a directory that shows inside. */
+/* The current directory where it lies in the workspace and shows inside, else the workspace. */
+static const char *default_directory(struct planner *planner)
+{
+	char here[PATH_MAX];
+	char resolved[PATH_MAX];
+	const char *shown;
+
+	if (getcwd(here, sizeof here) == NULL || realpath(here, resolved) == NULL ||
+		!planner_is_below(resolved, planner->workspace))
+		return planner->workspace;
+	shown = planner_host_path(planner, resolved);
+	return shown != NULL && strcmp(shown, resolved) == 0 ? arena_strdup(planner->arena, resolved)
+							     : planner->workspace;
+}
+
+static int check_directory(struct planner *planner, const char *path, struct error *err)
+{
+	const char *host_path = planner_host_path(planner, path);
+	struct stat st;
+
+	/* Threat: /proc/self/fd/N and its like name something that is somewhere else, or nowhere, inside. */
+	if (planner_is_below(path, "/proc"))
+		return error_set(err, ERROR_POLICY_INVALID, "directory", "working directory %s: not below /proc", path);
+	if (host_path == NULL)
+		return 0; /* in a file system of the command's own: the launch finds out */
+	if (stat(host_path, &st) < 0)
+		return error_set_errno(err, errno == EACCES ? ERROR_PERMISSION_DENIED : ERROR_NOT_FOUND, errno,
+			"directory", "working directory %s", path);
+	if (!S_ISDIR(st.st_mode))
+		return error_set_errno(err, ERROR_NOT_FOUND, ENOTDIR, "directory", "working directory %s", path);
+	return 0;
+}
+
+/* Where the command starts; it must be a directory that shows inside. After the tree inside is known. */
 static int resolve_directory(struct planner *planner, struct error *err)
 {
 	const char *said = planner->command->directory;
-	char here[PATH_MAX];
-	char resolved[PATH_MAX];
-	struct stat st;
+	const char *path = said == NULL ? default_directory(planner) : planner_expand(planner, said);
+	bool exists = false;
 
-	if (said == NULL) {
-		said = planner->workspace;
-		if (getcwd(here, sizeof here) != NULL && realpath(here, resolved) != NULL &&
-			planner_is_below(resolved, planner->workspace))
-			said = here;
-	} else {
-		said = planner_expand(planner, said);
-		if (said == NULL)
-			return error_set(
-				err, ERROR_NOT_FOUND, "directory", "%s leads nowhere", planner->command->directory);
+	if (path == NULL)
+		return error_set(err, ERROR_NOT_FOUND, "directory", "%s leads nowhere", said);
+	if (said != NULL && planner->policy->root != ROOT_DIRECTORY) {
+		if (planner_is_below(path, "/proc"))
+			return check_directory(planner, path, err);
+		path = planner_canonical(planner, path, &exists);
 	}
-	if (planner->policy->root == ROOT_DIRECTORY && !planner_is_below(said, planner->workspace)) {
-		planner->plan->directory =
-			arena_strdup(planner->arena, said); /* a path of the other root: the launch finds out */
-		return arena_check(planner->arena, err);
-	}
-	if (realpath(said, resolved) == NULL || stat(resolved, &st) < 0)
-		return error_set_errno(err, ERROR_NOT_FOUND, errno, "directory", "working directory %s", said);
-	if (!S_ISDIR(st.st_mode))
-		return error_set_errno(err, ERROR_NOT_FOUND, ENOTDIR, "directory", "working directory %s", said);
-	/* Threat: /proc/self/fd/N and its like name something that is somewhere else, or nowhere, inside. */
-	if (planner_is_below(said, "/proc") || planner_is_below(resolved, "/proc"))
-		return error_set(err, ERROR_POLICY_INVALID, "directory", "working directory %s: not below /proc", said);
-	planner->plan->directory = arena_strdup(planner->arena, resolved);
-	return arena_check(planner->arena, err);
+	planner->plan->directory = path;
+	return path == NULL ? error_no_memory(err) : check_directory(planner, path, err);
 }
 
 static int read_uid_base(uid_t *ret_base, struct error *err)
@@ -150,9 +168,9 @@ static void copy_command(struct planner *planner)
 		plan->cgroup_base = arena_strdup(planner->arena, planner->host->cgroup_path);
 }
 
-static int make_filter(struct planner *planner, struct error *err)
+int plan_filter(const struct policy *policy, struct arena *arena, struct filter *ret_filter, struct diag *diag,
+	struct error *err)
 {
-	const struct policy *policy = planner->policy;
 	struct filter_request request = {.profile = policy->seccomp_profile,
 		.allow = policy->seccomp_allow,
 		.n_allow = policy->n_seccomp_allow,
@@ -161,9 +179,31 @@ static int make_filter(struct planner *planner, struct error *err)
 		.deny_errno = policy->seccomp_errno,
 		.nested_namespaces = policy->nested_namespaces};
 
+	return filter_make(&request, arena, ret_filter, diag, err);
+}
+
+static int make_filter(struct planner *planner, struct error *err)
+{
+	static const char fixed[] = "sched_setaffinity"; /* or the command takes the CPUs back that a limit took */
+	struct policy policy = *planner->policy;
+	const char **deny = NULL;
+	size_t n = 0;
+
 	if (planner->host->facts[FACT_SECCOMP_FILTER].state == FACT_NO)
 		return 0; /* its row forbids the run */
-	return filter_make(&request, planner->arena, &planner->plan->filter, planner->diag, err);
+	for (size_t i = 0; i <= policy.n_seccomp_deny; i++) {
+		const char **slot = arena_push(planner->arena, &deny, &n);
+
+		if (slot != NULL)
+			*slot = i < policy.n_seccomp_deny ? policy.seccomp_deny[i] : fixed;
+	}
+	if (arena_check(planner->arena, err) < 0)
+		return -1;
+	if (policy.limits.cpus_milli != LIMIT_NONE) {
+		policy.seccomp_deny = deny;
+		policy.n_seccomp_deny = n;
+	}
+	return plan_filter(&policy, planner->arena, &planner->plan->filter, planner->diag, err);
 }
 
 static int tell_policy(struct planner *planner, struct error *err)
@@ -182,7 +222,7 @@ static int tell_policy(struct planner *planner, struct error *err)
 /* Warnings of the filter and the paths go into the report. */
 static int take_warnings(struct planner *planner, struct error *err)
 {
-	for (size_t i = 0; i < planner->diag->n; i++) {
+	for (size_t i = planner->diag_before; i < planner->diag->n; i++) {
 		if (planner->diag->entries[i].warning)
 			planner_warn(planner, "%s", planner->diag->entries[i].text);
 	}
@@ -202,7 +242,7 @@ static int check_backend(const struct policy *policy, struct error *err)
 static int make(struct planner *planner, struct error *err)
 {
 	static int (*const steps[])(struct planner *, struct error *) = {resolve_workspace, resolve_home,
-		decide_identity, resolve_directory, tell_policy, copy_argv, planner_base_tree, planner_rules,
+		decide_identity, tell_policy, copy_argv, planner_base_tree, planner_rules, resolve_directory,
 		planner_environment, make_filter};
 
 	if (check_backend(planner->policy, err) < 0)
@@ -223,7 +263,8 @@ static int make(struct planner *planner, struct error *err)
 int plan_new(const struct policy *policy, const struct host *host, const struct command *command,
 	struct plan **ret_plan, struct diag *diag, struct error *err)
 {
-	struct planner planner = {.policy = policy, .host = host, .command = command, .diag = diag};
+	struct planner planner = {
+		.policy = policy, .host = host, .command = command, .diag = diag, .diag_before = diag->n};
 
 	if (arena_new(&planner.arena, err) < 0)
 		return -1;

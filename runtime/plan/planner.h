@@ -41,6 +41,7 @@ struct planner {
 	const struct host *host;
 	const struct command *command;
 	struct diag *diag;
+	size_t diag_before; /* entries that were there already: the policy's own */
 	struct plan *plan;
 	struct arena *arena;
 	const char *workspace; /* resolved */

@@ -66,6 +66,9 @@ static void check_requirement(struct planner *planner, const struct policy_requi
 	}
 	if (row->state == ROW_UNENFORCEABLE)
 		row->required = true;
+	else if (row->state == ROW_DEGRADED && requirement->mechanism != NULL &&
+		str_equal(row->mechanism, requirement->mechanism))
+		return; /* who names a mechanism knows what it can do */
 	else if (row->state != ROW_ENFORCED)
 		fail_requirement(planner, row,
 			arena_printf(planner->arena, "required, and %s here%s%s", row_state_name(row->state),

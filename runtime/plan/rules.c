@@ -40,10 +40,24 @@ static const enum rule_kind kind_of_access[] = {
 	[ACCESS_PROTECT] = RULE_PROTECT,
 };
 
+/* Threat: a former command may have put a symlink in the workspace where the next policy grants a name in it. What is
+ * granted by a name in the workspace must lie in it. */
+static bool leads_out(struct planner *planner, const char *said, const char *path, const char *canonical)
+{
+	if (canonical == NULL || !planner_is_below(path, planner->workspace) ||
+		planner_is_below(canonical, planner->workspace))
+		return false;
+	diag_error(planner->diag,
+		"filesystem: %s: leads out of the workspace by a symbolic link, to %s; name that place itself", said,
+		canonical);
+	return true;
+}
+
 static void add_path(struct planner *planner, const char *path, void *userdata)
 {
 	struct rules *rules = userdata;
 	const struct policy_path *from = rules->from;
+	const char *canonical;
 	bool exists = false;
 	struct stat st;
 	struct rule *rule;
@@ -54,7 +68,11 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 	found = lstat(path, &st) == 0;
 	if (from->secret && !found)
 		return; /* most of the table, on most machines */
-	rule = add_rule(rules, kind_of_access[from->access], planner_canonical(planner, path, &exists), from->path);
+	canonical = planner_canonical(planner, path, &exists);
+	if ((from->access == ACCESS_READ || from->access == ACCESS_WRITE) &&
+		leads_out(planner, from->path, path, canonical))
+		return;
+	rule = add_rule(rules, kind_of_access[from->access], canonical, from->path);
 	if (rule == NULL)
 		return;
 	rule->given = path;
@@ -161,28 +179,45 @@ static void add_policy_path(struct rules *rules, const struct policy_path *from)
 	}
 }
 
+/* Where something is to be mounted: canonical where the host's tree shows, as written in another root. */
+static const char *find_target(struct planner *planner, const char *said)
+{
+	const char *path = planner_expand(planner, said);
+	const char *canonical;
+	bool exists = false;
+
+	if (path == NULL || planner->policy->root == ROOT_DIRECTORY)
+		return path;
+	canonical = planner_canonical(planner, path, &exists);
+	return leads_out(planner, said, path, canonical) ? NULL : canonical;
+}
+
+static const char *find_source(struct planner *planner, const char *said)
+{
+	const char *path = planner_expand(planner, said);
+	const char *canonical;
+	bool exists = false;
+
+	if (path == NULL)
+		return NULL;
+	canonical = planner_canonical(planner, path, &exists);
+	if (!exists) {
+		diag_error(planner->diag, "filesystem.bind: %s: does not exist", said);
+		return NULL;
+	}
+	return leads_out(planner, said, path, canonical) ? NULL : canonical;
+}
+
 static void add_binds(struct rules *rules)
 {
 	struct planner *planner = rules->planner;
 
 	for (size_t i = 0; i < planner->policy->n_binds; i++) {
 		const struct policy_bind *bind = &planner->policy->binds[i];
-		const char *source = planner_expand(planner, bind->source);
-		const char *target = planner_expand(planner, bind->target);
-		bool exists = false;
-		bool target_exists;
-		struct rule *rule;
+		const char *source = find_source(planner, bind->source);
+		const char *target = find_target(planner, bind->target);
+		struct rule *rule = source == NULL ? NULL : add_rule(rules, RULE_BIND, target, bind->target);
 
-		if (source == NULL || target == NULL)
-			continue;
-		source = planner_canonical(planner, source, &exists);
-		if (!exists) {
-			diag_error(planner->diag, "filesystem.bind: %s: does not exist", bind->source);
-			continue;
-		}
-		if (planner->policy->root != ROOT_DIRECTORY)
-			target = planner_canonical(planner, target, &target_exists);
-		rule = add_rule(rules, RULE_BIND, target, bind->target);
 		if (rule == NULL)
 			continue;
 		rule->source = source;
@@ -192,22 +227,15 @@ static void add_binds(struct rules *rules)
 
 static void add_tmpfs(struct rules *rules)
 {
-	struct planner *planner = rules->planner;
+	const struct policy *policy = rules->planner->policy;
 
-	for (size_t i = 0; i < planner->policy->n_tmpfs; i++) {
-		const struct policy_tmpfs *tmpfs = &planner->policy->tmpfs[i];
-		const char *path = planner_expand(planner, tmpfs->path);
-		bool exists = false;
-		struct rule *rule;
+	for (size_t i = 0; i < policy->n_tmpfs; i++) {
+		const struct policy_tmpfs *tmpfs = &policy->tmpfs[i];
+		struct rule *rule = add_rule(rules, RULE_TMPFS, find_target(rules->planner, tmpfs->path), tmpfs->path);
 
-		if (path == NULL)
-			continue;
-		if (planner->policy->root != ROOT_DIRECTORY)
-			path = planner_canonical(planner, path, &exists);
-		rule = add_rule(rules, RULE_TMPFS, path, tmpfs->path);
 		if (rule != NULL)
 			rule->size_bytes = tmpfs->size_bytes != LIMIT_NONE ? tmpfs->size_bytes
-									   : planner->policy->limits.tmp_size_bytes;
+									   : policy->limits.tmp_size_bytes;
 	}
 }
 

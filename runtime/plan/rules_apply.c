@@ -349,10 +349,15 @@ static bool is_in_proc(const struct planner *planner, const char *path)
 }
 
 /* What the command has of its own hides the host's, and can itself be hidden where nothing else is mounted in it. */
-static void deny_private(struct planner *planner, const struct rule *rule)
+static void deny_private(struct planner *planner, const struct rules *rules, const struct rule *rule)
 {
 	if (planner_node_at(planner, rule->path) == NULL || rule->secret)
 		return;
+	if (wanted_below(rules, rule->path)) {
+		diag_error(planner->diag,
+			"filesystem.deny: %s: is private to the command, and what is wanted lies in it", rule->said);
+		return;
+	}
 	for (size_t i = 0; i < planner->n_nodes; i++) {
 		const char *path = planner->nodes[i].path;
 
@@ -378,7 +383,7 @@ static void apply_deny(struct planner *planner, const struct rules *rules, const
 	if (rule->secret && strcmp(rule->path, planner->workspace) == 0)
 		return; /* whoever takes a secret place as the workspace wants it to show */
 	if (host_path == NULL) {
-		deny_private(planner, rule);
+		deny_private(planner, rules, rule);
 		return;
 	}
 	if (!is_reachable(planner, rule->path))
