@@ -16,8 +16,8 @@ struct clone_args;
 /* fork-like: returns the pid, 0 in the child, with only the calling thread there. In the child of a threaded process
  * no allocation, lock or stdio may follow. */
 pid_t sys_clone3(struct clone_args *args);
-/* The same with every signal blocked in the child from its first instruction on, so that no handler of the caller's runs
- * there; the parent's mask is as before. */
+/* The same with every signal blocked in the child from its first instruction on, so that no handler of the caller's
+ * runs there; the parent's mask is as before. */
 pid_t sys_clone3_blocked(struct clone_args *args);
 int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
 int sys_open_tree(int dirfd, const char *path, unsigned flags);

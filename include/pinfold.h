@@ -145,6 +145,9 @@ PINFOLD_API void pinfold_string_free(char *string);
  * an error, what goes wrong afterwards is in the result. The command dies with this process, not with the thread. */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_run_start(pinfold_host *host, pinfold_policy *policy,
 	const pinfold_command *command, pinfold_run **ret_run, pinfold_error **err);
+/* What a person should know of a run that was started: in best-effort each thing asked that is not enforced, and what
+ * of the policy was skipped; by index, NULL past the end. */
+PINFOLD_API const char *pinfold_run_warning(const pinfold_run *run, size_t index);
 /* Output as it comes; stream is 1 or 2. Called from within dispatch and wait. Set before the first of these. */
 typedef void (*pinfold_output_fn)(void *userdata, int stream, const void *data, size_t size);
 PINFOLD_API void pinfold_run_on_output(pinfold_run *run, pinfold_output_fn fn, void *userdata);

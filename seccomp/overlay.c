@@ -95,6 +95,9 @@ const struct overlay_rule overlay_rules[] = {
 	{"ioctl", EPERM, {INT_IS(1, TIOCLINUX_REQUEST)}, 1, "TIOCLINUX: pasting into the console"},
 
 	{"prlimit64", EPERM, {INT_NOT(0, 0), POINTER_GIVEN(2)}, 2, "new limits by pid; 0, the caller, is allowed"},
+	{"setrlimit", EINVAL, {INT_IS(0, RLIMIT_CORE)}, 1, "RLIMIT_CORE: 0 would let a core handler run on the host"},
+	{"prlimit64", EINVAL, {INT_IS(1, RLIMIT_CORE), POINTER_GIVEN(2)}, 2,
+		"RLIMIT_CORE: 0 would let a core handler run on the host"},
 	{"sched_setaffinity sched_setattr sched_setparam sched_setscheduler", EPERM, {INT_NOT(0, 0)}, 1,
 		"scheduling by pid; 0, the caller, is allowed"},
 	{"setpriority", EPERM, {INT_NOT(0, PRIO_PROCESS)}, 1, "priority of a group or user"},

@@ -52,6 +52,8 @@ struct pinfold_run {
 	struct plan *plan;
 	struct supervisor *supervisor;
 	struct supervisor_hooks hooks;
+	const char **warnings; /* in the plan's arena */
+	size_t n_warnings;
 	int cancel_fd; /* a duplicate of its own: another thread may cancel while this one takes the result */
 	bool over;
 };

@@ -10,6 +10,47 @@
 #include "runtime/api/objects.h"
 #include "runtime/result/result.h"
 
+static int collect_warnings(pinfold_run *run, struct error *err)
+{
+	const struct enforcement *enforcement = &run->plan->enforcement;
+	struct arena *arena = run->plan->arena;
+
+	for (size_t i = 0; i < enforcement->n_rows + enforcement->n_warnings; i++) {
+		const struct enforcement_row *row = i < enforcement->n_rows ? &enforcement->rows[i] : NULL;
+		const char **slot;
+
+		if (row != NULL && row->state != ROW_UNENFORCEABLE)
+			continue;
+		slot = arena_push(arena, &run->warnings, &run->n_warnings);
+		if (slot == NULL)
+			break;
+		*slot = row == NULL
+			? enforcement->warnings[i - enforcement->n_rows]
+			: arena_printf(arena, "%s%s is not enforced%s%s", row->limit ? "limits." : "", row->name,
+				  row->reason != NULL ? ": " : "", row->reason != NULL ? row->reason : "");
+	}
+	return arena_check(arena, err);
+}
+
+/* A launch that the kernel refused knows the step; what stands behind it, and the remedy, the probe finds out. */
+static void explain_refusal(pinfold_host *host, const pinfold_command *command, struct error *err)
+{
+	struct error unprobed = {0};
+	char remedy[sizeof err->fix];
+
+	if (err->code != ERROR_UNENFORCEABLE || err->fix[0] != '\0')
+		return;
+	(void)pthread_mutex_lock(&host->lock);
+	if (host_probe(&host->host, command->command.workspace, &unprobed) == 0) {
+		for (enum host_fact fact = 0; fact < _FACT_COUNT && err->fix[0] == '\0'; fact++) {
+			if (fact != FACT_LANDLOCK && (fact < FACT_CGROUP2 || fact > FACT_CGROUP_CPU) &&
+				host->host.facts[fact].state == FACT_NO)
+				error_set_fix(err, "%s", host_fact_remedy(&host->host, fact, remedy, sizeof remedy));
+		}
+	}
+	(void)pthread_mutex_unlock(&host->lock);
+}
+
 /* The host is planned on under its lock; the launch itself runs unlocked, so that many runs can start at once. */
 static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run *run,
 	struct diag *diag, struct error *err)
@@ -19,11 +60,13 @@ static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinf
 	if (api_plan(host, policy, command, false, &run->plan, diag, err) < 0)
 		return -1;
 	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0 ||
-		plan_allows_run(run->plan, resolved, err) < 0)
+		plan_allows_run(run->plan, resolved, err) < 0 || collect_warnings(run, err) < 0)
 		return -1;
 	run->command = api_command_hold(command);
-	if (supervisor_start(run->plan, &run->supervisor, err) < 0)
+	if (supervisor_start(run->plan, &run->supervisor, err) < 0) {
+		explain_refusal(host, command, err);
 		return -1;
+	}
 	run->cancel_fd = fcntl(supervisor_cancel_fd(run->supervisor), F_DUPFD_CLOEXEC, 0);
 	if (run->cancel_fd < 0)
 		return error_set_errno(err, ERROR_IO, errno, "dup", "the descriptor for cancelling");
@@ -47,6 +90,11 @@ int pinfold_run_start(pinfold_host *host, pinfold_policy *policy, const pinfold_
 	}
 	*ret_run = run;
 	return 0;
+}
+
+const char *pinfold_run_warning(const pinfold_run *run, size_t index)
+{
+	return run->plan != NULL && index < run->n_warnings ? run->warnings[index] : NULL;
 }
 
 void pinfold_run_on_output(pinfold_run *run, pinfold_output_fn fn, void *userdata)

@@ -48,6 +48,37 @@ static void live_done(struct live *live)
 	cli_delivery_done(&live->delivery);
 }
 
+/* A result that cannot be told where it was wanted is a failure, but no second document. */
+static int could_not_tell(const struct error *err)
+{
+	char message[1024];
+
+	cli_say("run: %s", error_message(err, message, sizeof message));
+	return CLI_FAILED;
+}
+
+/* Whoever looks into the result file must not find there what an earlier run left. */
+static int refuse(struct live *live, pinfold_error *error)
+{
+	const char *json = pinfold_error_json(error);
+	struct error err;
+
+	if (json != NULL && cli_deliver(&live->delivery, json, &err) < 0)
+		(void)could_not_tell(&err);
+	return cli_fail_take(live->settings, error);
+}
+
+/* With -v the whole report was told already. */
+static void tell_warnings(const struct live *live)
+{
+	const char *warning;
+
+	if (live->settings->quiet || live->settings->verbose)
+		return;
+	for (size_t i = 0; (warning = pinfold_run_warning(live->run, i)) != NULL; i++)
+		cli_say("warning: %s", warning);
+}
+
 static int start(struct live *live, const struct request *request)
 {
 	const struct settings *settings = live->settings;
@@ -58,7 +89,8 @@ static int start(struct live *live, const struct request *request)
 		cli_signals_open(&live->signals, settings->tty, &err) < 0)
 		return cli_fail(settings, &err);
 	if (pinfold_run_start(request->host, request->policy, request->command, &live->run, &error) < 0)
-		return cli_fail_take(settings, error);
+		return refuse(live, error);
+	tell_warnings(live);
 	if (live->events.fd >= 0)
 		pinfold_run_on_event(live->run, cli_events_add, &live->events);
 	return CLI_DONE;
@@ -152,15 +184,6 @@ static int exit_status(const struct live *live, const pinfold_result *result)
 	if (live->cancelled_by != 0 && pinfold_result_status(result) == PINFOLD_CANCELLED)
 		return 128 + live->cancelled_by;
 	return pinfold_result_exit_status(result);
-}
-
-/* A result that cannot be told where it was wanted is a failure, but no second document. */
-static int could_not_tell(const struct error *err)
-{
-	char message[1024];
-
-	cli_say("run: %s", error_message(err, message, sizeof message));
-	return CLI_FAILED;
 }
 
 static void tell_notes(const struct live *live, const pinfold_result *result)

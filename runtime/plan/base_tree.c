@@ -175,6 +175,9 @@ static void add_proc(struct planner *planner)
 	for (size_t i = 0; i < COUNT(proc_entries); i++) {
 		struct node *node;
 
+		/* The kernel lets a namespace inside mount a proc of its own only where the one it sees is whole. */
+		if (planner->policy->nested_namespaces && !root)
+			return;
 		if ((!proc_entries[i].always && !root) || access(proc_entries[i].path, F_OK) != 0)
 			continue;
 		node = planner_add_node(planner, proc_entries[i].mask ? NODE_MASK : NODE_PIN, proc_entries[i].path);

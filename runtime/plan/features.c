@@ -234,6 +234,8 @@ static void add_seccomp(struct planner *planner)
 
 int planner_features(struct planner *planner, struct error *err)
 {
+	struct enforcement_row *row;
+
 	planner->plan->namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
 	(void)add(planner, "user_namespace", "clone3", FACT_USER_NAMESPACE);
 	(void)add(planner, "mount_namespace", "clone3", FACT_MOUNT_NAMESPACE);
@@ -244,7 +246,10 @@ int planner_features(struct planner *planner, struct error *err)
 	(void)add(planner, "no_new_privs", "prctl", FACT_NO_NEW_PRIVS);
 	(void)add(planner, "capabilities", "capset", FACT_USER_NAMESPACE);
 	add_seccomp(planner);
-	(void)add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
+	row = add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
+	if (planner->policy->nested_namespaces)
+		degrade(row, "left off, so that a sandbox inside can mount a proc of its own",
+			"process.nested_namespaces false");
 	needs(planner, add(planner, "devices", "mounts", FACT_MOUNT_NAMESPACE), FACT_DEVPTS_MOUNT);
 	add_setuid_files(planner);
 	add_host_sockets(planner);
