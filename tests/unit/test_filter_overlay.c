@@ -2,8 +2,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -79,6 +83,19 @@ static const struct attempt attempts[] = {
 	{"ioctl", {0, 0x10000541c, 1}, EPERM},
 	{"ioctl", {0, 0x5401, 1}, 0},
 	{"ioctl", {0, 0x541200000000, 1}, 0},
+	{"clone", {CLONE_VFORK | SIGCHLD}, EPERM},
+	{"clone", {RUBBISH | CLONE_VFORK | SIGCHLD}, EPERM},
+	{"clone", {CLONE_VM | CLONE_VFORK | SIGCHLD}, 0},
+	{"clone", {SIGCHLD}, 0},
+	{"clone", {CLONE_VM | CLONE_SIGHAND | CLONE_THREAD}, EPERM},
+	{"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD}, 0},
+	{"prctl", {PR_SET_DUMPABLE, 0}, EPERM},
+	{"prctl", {RUBBISH | PR_SET_DUMPABLE, RUBBISH | 0}, EPERM},
+	{"prctl", {PR_SET_DUMPABLE, 1}, 0},
+	{"setrlimit", {RLIMIT_CORE, 0x1000}, EINVAL},
+	{"setrlimit", {RLIMIT_NOFILE, 0x1000}, 0},
+	{"prlimit64", {0, RLIMIT_CORE, 0x1000}, EINVAL},
+	{"prlimit64", {0, RLIMIT_CORE, 0, 0x1000}, 0},
 	{"prlimit64", {1, 7, 0x1000}, EPERM},
 	{"prlimit64", {1, 7, 0x100000000}, EPERM},
 	{"prlimit64", {0, 7, 0x1000}, 0},
