@@ -3,12 +3,18 @@
  * editor or git on the host that replaces a masked file by rename detaches the mount inside, silently, and the new file
  * is readable there. The kernel tells by POLLPRI on the sandbox's mountinfo that some mount changed.
  *
- * Then every monitored target must still be a mount point. One that is not is mounted again by a helper inside; where
- * that cannot be done the tree must die, because what the policy forbids is open.
+ * Then every monitored target must still be a mount point. A mask that is not one is mounted again by a helper inside;
+ * where that cannot be done the tree must die, because what the policy forbids is open. So it must where a read-only
+ * protection vanished: a new one would stand, but a descriptor for writing that was opened in between would too.
+ *
+ * Race: mountinfo reports each change once for each open description, to whoever polls first, and a poll of the loop's
+ * epoll descriptor polls all that is in it: the caller's own poll() takes the event away before epoll_wait sees it. So
+ * that description only wakes; whether something changed is asked of a second one, which nobody else ever polls.
  */
 #include "runtime/supervise/mount_monitor.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,7 +31,9 @@ struct mount_monitor {
 	struct loop *loop;
 	struct violations *violations;
 	struct mount_monitor_hooks hooks;
-	struct loop_source changes;
+	struct loop_source wake;
+	int check_fd;
+	bool checked;  /* once, since the sandbox stands */
 	bool *present; /* for each op of the plan, while mountinfo is read */
 };
 
@@ -80,9 +88,9 @@ static int read_mounts(struct mount_monitor *monitor, struct error *err)
 	cleanup_buf struct buf text = {0};
 	char *rest, *line;
 
-	if (lseek(monitor->changes.fd, 0, SEEK_SET) < 0)
+	if (lseek(monitor->check_fd, 0, SEEK_SET) < 0)
 		return error_set_errno(err, ERROR_IO, errno, "mount monitor", "cannot read the sandbox's mounts again");
-	if (fd_read_all(monitor->changes.fd, MOUNTINFO_MAX, &text, err) < 0)
+	if (fd_read_all(monitor->check_fd, MOUNTINFO_MAX, &text, err) < 0)
 		return -1;
 	memset(monitor->present, 0, monitor->mounts->n_ops * sizeof *monitor->present);
 	rest = text.data;
@@ -91,22 +99,38 @@ static int read_mounts(struct mount_monitor *monitor, struct error *err)
 	return 0;
 }
 
+static int lose(struct mount_monitor *monitor, const struct mount_op *op, const char *kind, struct error *why,
+	struct error *err)
+{
+	if (violations_add(monitor->violations, kind, op->target, "killed", err) < 0)
+		return -1;
+	why->code = ERROR_UNENFORCEABLE;
+	return monitor->hooks.lost(monitor->hooks.userdata, why, err);
+}
+
+static bool is_read_only_pin(const struct mount_op *op)
+{
+	return op->kind == MOUNT_PIN && (op->flags & MOUNT_WRITE) == 0;
+}
+
 static int mount_again(struct mount_monitor *monitor, const struct mount_op *op, struct error *err)
 {
 	const char *kind = op->kind == MOUNT_MASK ? "mask_replaced" : "protection_replaced";
 	struct error why = {0};
 
+	if (is_read_only_pin(op)) {
+		(void)error_set(&why, ERROR_UNENFORCEABLE, "protection",
+			"the protection of %s vanished: something outside replaced what it was mounted on", op->target);
+		return lose(monitor, op, kind, &why, err);
+	}
 	if (monitor->hooks.repair(monitor->hooks.userdata, op, &why) == 0)
 		return violations_add(monitor->violations, kind, op->target, "masked_again", err);
-	if (violations_add(monitor->violations, kind, op->target, "killed", err) < 0)
-		return -1;
 	(void)error_prefix(&why, "the protection of %s vanished and could not be restored", op->target);
-	why.code = ERROR_UNENFORCEABLE;
-	return monitor->hooks.lost(monitor->hooks.userdata, &why, err);
+	return lose(monitor, op, kind, &why, err);
 }
 
-/* A mountinfo that cannot be read proves nothing, so the run ends; that of a dead tree is simply empty. */
-static int check(struct mount_monitor *monitor, struct error *err)
+/* A mountinfo that cannot be read proves nothing, so the run ends. */
+static int verify(struct mount_monitor *monitor, struct error *err)
 {
 	struct error why = {0};
 
@@ -121,10 +145,23 @@ static int check(struct mount_monitor *monitor, struct error *err)
 	return 0;
 }
 
-static int on_change(struct loop_source *source, uint32_t events, void *userdata, struct error *err)
+int mount_monitor_check(struct mount_monitor *monitor, struct error *err)
+{
+	struct pollfd changes = {.events = POLLPRI};
+
+	if (monitor == NULL)
+		return 0;
+	changes.fd = monitor->check_fd;
+	if (poll(&changes, 1, 0) == 0 && monitor->checked)
+		return 0;
+	monitor->checked = true;
+	return verify(monitor, err) < 0 ? -1 : 1;
+}
+
+static int on_wake(struct loop_source *source, uint32_t events, void *userdata, struct error *err)
 {
 	(void)source, (void)events;
-	return check(userdata, err);
+	return mount_monitor_check(userdata, err) < 0 ? -1 : 0;
 }
 
 static bool has_monitored(const struct mount_plan *mounts)
@@ -136,24 +173,29 @@ static bool has_monitored(const struct mount_plan *mounts)
 	return false;
 }
 
-int mount_monitor_new(const struct mount_plan *mounts, int mountinfo_fd, struct loop *loop, struct violations *violations,
-	const struct mount_monitor_hooks *hooks, struct mount_monitor **ret_monitor, struct error *err)
+int mount_monitor_new(const struct mount_plan *mounts, int wake_fd, int check_fd, struct loop *loop,
+	struct violations *violations, const struct mount_monitor_hooks *hooks, struct mount_monitor **ret_monitor,
+	struct error *err)
 {
 	cleanup_with(mount_monitor_freep) struct mount_monitor *monitor = NULL;
 
-	if (mountinfo_fd < 0 || !has_monitored(mounts)) {
+	if (wake_fd < 0 || check_fd < 0 || !has_monitored(mounts)) {
 		*ret_monitor = NULL;
 		return 0;
 	}
 	monitor = calloc(1, sizeof *monitor);
 	if (monitor == NULL)
 		return error_no_memory(err);
-	*monitor = (struct mount_monitor){
-		.mounts = mounts, .loop = loop, .violations = violations, .hooks = *hooks, .changes = LOOP_SOURCE_INIT};
+	*monitor = (struct mount_monitor){.mounts = mounts,
+		.loop = loop,
+		.violations = violations,
+		.hooks = *hooks,
+		.wake = LOOP_SOURCE_INIT,
+		.check_fd = check_fd};
 	monitor->present = calloc(mounts->n_ops, sizeof *monitor->present);
 	if (monitor->present == NULL)
 		return error_no_memory(err);
-	if (loop_add_fd(loop, &monitor->changes, mountinfo_fd, EPOLLPRI, on_change, monitor, err) < 0)
+	if (loop_add_fd(loop, &monitor->wake, wake_fd, EPOLLPRI, on_wake, monitor, err) < 0)
 		return -1;
 	*ret_monitor = steal_ptr(&monitor);
 	return 0;
@@ -163,7 +205,7 @@ struct mount_monitor *mount_monitor_free(struct mount_monitor *monitor)
 {
 	if (monitor == NULL)
 		return NULL;
-	loop_remove(monitor->loop, &monitor->changes);
+	loop_remove(monitor->loop, &monitor->wake);
 	free(monitor->present);
 	free(monitor);
 	return NULL;

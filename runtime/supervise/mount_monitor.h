@@ -19,10 +19,15 @@ struct mount_monitor_hooks {
 	void *userdata;
 };
 
-/* All pointers and mountinfo_fd are borrowed. *ret_monitor is NULL where nothing is to be monitored. */
-must_check int mount_monitor_new(const struct mount_plan *mounts, int mountinfo_fd, struct loop *loop,
+/* All pointers and descriptors are borrowed. wake_fd and check_fd are two open descriptions of the sandbox's mountinfo:
+ * the first wakes the loop, the second must never be polled by anybody else, by way of an epoll set neither.
+ * *ret_monitor is NULL where nothing is to be monitored. */
+must_check int mount_monitor_new(const struct mount_plan *mounts, int wake_fd, int check_fd, struct loop *loop,
 	struct violations *violations, const struct mount_monitor_hooks *hooks, struct mount_monitor **ret_monitor,
 	struct error *err);
+/* To be called around every wait of the loop, whatever it reported: 1 where the mounts were looked at, 0 where none
+ * changed. NULL: 0. */
+must_check int mount_monitor_check(struct mount_monitor *monitor, struct error *err);
 struct mount_monitor *mount_monitor_free(struct mount_monitor *monitor);
 CLEANUP_DEFINE(struct mount_monitor, mount_monitor_free)
 

@@ -153,8 +153,8 @@ static int watch_mounts(struct supervisor *s, struct error *err)
 {
 	const struct mount_monitor_hooks hooks = {on_repair, on_lost, s};
 
-	return mount_monitor_new(
-		&s->plan->mounts, s->launched->mountinfo_fd, s->loop, &s->violations, &hooks, &s->monitor, err);
+	return mount_monitor_new(&s->plan->mounts, s->launched->mountinfo_fd, s->launched->mountinfo_check_fd, s->loop,
+		&s->violations, &hooks, &s->monitor, err);
 }
 
 static int watch_time(struct supervisor *s, struct error *err)
@@ -246,11 +246,22 @@ int supervisor_fd(const struct supervisor *supervisor)
 	return loop_fd(supervisor->loop);
 }
 
+/* The monitor is asked before, because a caller that polled for us may have taken the event, and a wait would be for
+ * nothing; and after, for what changed meanwhile. */
+static int turn(struct supervisor *s, int timeout_ms, struct error *err)
+{
+	int r = mount_monitor_check(s->monitor, err);
+
+	if (r < 0 || loop_dispatch(s->loop, r > 0 ? 0 : timeout_ms, err) < 0)
+		return -1;
+	return mount_monitor_check(s->monitor, err) < 0 ? -1 : 0;
+}
+
 int supervisor_dispatch(struct supervisor *supervisor, int timeout_ms, struct error *err)
 {
 	if (supervisor->phase == PHASE_DONE)
 		return 1;
-	if (loop_dispatch(supervisor->loop, timeout_ms, err) < 0) {
+	if (turn(supervisor, timeout_ms, err) < 0) {
 		launched_kill(supervisor->launched); /* a supervisor that cannot go on leaves nothing running */
 		return -1;
 	}

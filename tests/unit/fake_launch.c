@@ -193,6 +193,7 @@ int launch_start(const struct plan *plan, struct launched **ret_launched, struct
 		.proc_fd = tree.proc_fd,
 		.sysvipc_fd = tree.sysvipc_fd,
 		.mountinfo_fd = -1,
+		.mountinfo_check_fd = -1,
 		.tmpfs_fds = {tree.tmpfs_fd},
 		.n_tmpfs = 1,
 		.started_ns = monotime_ns()};

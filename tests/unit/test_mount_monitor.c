@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -44,7 +45,7 @@ struct scene {
 	struct arena *arena;
 	struct violations violations;
 	struct mount_monitor *monitor;
-	int mountinfo_fd;
+	int mountinfo_fd, check_fd;
 	bool can_repair;
 	int repairs, losses;
 	const struct mount_op *repaired;
@@ -98,13 +99,14 @@ static void set_scene(struct scene *scene)
 	scene->ops[2] = (struct mount_op){.kind = MOUNT_PIN, .flags = MOUNT_MONITOR, .target = PROTECTED};
 	scene->mounts = (struct mount_plan){.ops = scene->ops, .n_ops = 3};
 	scene->mountinfo_fd = openat(scene->tree.proc_fd, "1/mountinfo", O_RDONLY | O_CLOEXEC);
-	cr_assert_geq(scene->mountinfo_fd, 0, "%s", strerror(errno));
+	scene->check_fd = openat(scene->tree.proc_fd, "1/mountinfo", O_RDONLY | O_CLOEXEC);
+	cr_assert(scene->mountinfo_fd >= 0 && scene->check_fd >= 0, "%s", strerror(errno));
 	harness_ok(loop_new(&scene->loop, &err), &err);
 	harness_ok(arena_new(&scene->arena, &err), &err);
 	scene->violations = (struct violations){.arena = scene->arena, .added = on_added};
 	scene->can_repair = true;
-	harness_ok(mount_monitor_new(&scene->mounts, scene->mountinfo_fd, scene->loop, &scene->violations, &hooks,
-			   &scene->monitor, &err),
+	harness_ok(mount_monitor_new(&scene->mounts, scene->mountinfo_fd, scene->check_fd, scene->loop,
+			   &scene->violations, &hooks, &scene->monitor, &err),
 		&err);
 	cr_assert_not_null(scene->monitor);
 }
@@ -123,6 +125,7 @@ static void strike_scene(struct scene *scene)
 	scene->loop = loop_free(scene->loop);
 	scene->arena = arena_free(scene->arena);
 	fd_close(scene->mountinfo_fd);
+	fd_close(scene->check_fd);
 	fake_tree_stop(&scene->tree);
 }
 
@@ -155,19 +158,68 @@ Test(mount_monitor, a_vanished_mask_is_repaired_and_reported)
 	strike_scene(&scene);
 }
 
+/* As a program with a loop of its own does it, and pinfold's command line too. */
+Test(mount_monitor, sees_what_a_poll_of_the_loop_took_away)
+{
+	struct scene scene;
+	struct error err = {0};
+	struct pollfd loop = {.events = POLLIN};
+
+	set_scene(&scene);
+	turn(&scene);
+	loop.fd = loop_fd(scene.loop);
+	obey(&scene, "m");
+	cr_assert_eq(poll(&loop, 1, 1000), 1, "the change wakes nobody");
+	cr_expect_eq(scene.repairs, 0);
+	cr_expect_eq(mount_monitor_check(scene.monitor, &err), 1);
+	cr_expect_eq(scene.repairs, 1);
+	cr_expect_eq(mount_monitor_check(scene.monitor, &err), 0, "each change once");
+	cr_expect_eq(mount_monitor_check(NULL, &err), 0);
+	strike_scene(&scene);
+}
+
+Test(mount_monitor, the_first_look_needs_no_change)
+{
+	struct scene scene;
+	struct error err = {0};
+
+	set_scene(&scene);
+	cr_expect_eq(mount_monitor_check(scene.monitor, &err), 1);
+	cr_expect_eq(mount_monitor_check(scene.monitor, &err), 0);
+	cr_expect_eq(scene.repairs, 0);
+	strike_scene(&scene);
+}
+
+Test(mount_monitor, a_vanished_protection_is_not_repaired)
+{
+	struct scene scene;
+
+	set_scene(&scene);
+	obey(&scene, "p");
+	turn(&scene);
+	cr_expect_eq(scene.repairs, 0, "a descriptor for writing may be open by now");
+	cr_expect_eq(scene.losses, 1);
+	cr_expect_eq(scene.why.code, ERROR_UNENFORCEABLE);
+	cr_expect_not_null(strstr(scene.why.text, PROTECTED));
+	cr_assert_eq(scene.violations.n, 1);
+	cr_expect_str_eq(scene.violations.list[0].kind, "protection_replaced");
+	cr_expect_str_eq(scene.violations.list[0].action, "killed");
+	strike_scene(&scene);
+}
+
 Test(mount_monitor, what_cannot_be_repaired_is_lost)
 {
 	struct scene scene;
 
 	set_scene(&scene);
 	scene.can_repair = false;
-	obey(&scene, "p");
+	obey(&scene, "m");
 	turn(&scene);
 	cr_expect_eq(scene.losses, 1);
 	cr_expect_eq(scene.why.code, ERROR_UNENFORCEABLE);
-	cr_expect_not_null(strstr(scene.why.text, PROTECTED));
+	cr_expect_not_null(strstr(scene.why.text, MASKED));
 	cr_assert_eq(scene.violations.n, 1);
-	cr_expect_str_eq(scene.violations.list[0].kind, "protection_replaced");
+	cr_expect_str_eq(scene.violations.list[0].kind, "mask_replaced");
 	cr_expect_str_eq(scene.violations.list[0].action, "killed");
 	strike_scene(&scene);
 }
@@ -180,6 +232,6 @@ Test(mount_monitor, nothing_to_monitor_needs_none)
 	struct violations violations = {0};
 	struct error err = {0};
 
-	harness_ok(mount_monitor_new(&mounts, 0, NULL, &violations, &hooks, &monitor, &err), &err);
+	harness_ok(mount_monitor_new(&mounts, 0, 0, NULL, &violations, &hooks, &monitor, &err), &err);
 	cr_expect_null(monitor);
 }
