@@ -4,7 +4,6 @@
  */
 #include "runtime/result/result.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +34,9 @@ static json_t *milliseconds(uint64_t ns)
 
 static json_t *quantity(double value)
 {
-	return value == floor(value) && value < 9e15 ? json_integer((json_int_t)value) : json_real(value);
+	bool whole = value >= 0 && value < 9e15 && (double)(json_int_t)value == value;
+
+	return whole ? json_integer((json_int_t)value) : json_real(value);
 }
 
 static json_t *strings(const char *const *list, size_t n)
