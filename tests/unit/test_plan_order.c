@@ -192,7 +192,8 @@ Test(plan_order, ancestors_are_held)
 	world_done(&world);
 }
 
-static struct planned plan_in(const struct world *world, const char *host, const char *policy, const char *workspace)
+static __attribute__((noinline)) struct planned plan_in(
+	const struct world *world, const char *host, const char *policy, const char *workspace)
 {
 	struct host facts = world_host(host);
 
