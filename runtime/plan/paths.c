@@ -47,6 +47,13 @@ const char *planner_join(struct planner *planner, const char *directory, const c
 	return arena_printf(planner->arena, "%s/%s", directory, name);
 }
 
+static size_t cut_last(const char *out, size_t n)
+{
+	while (n > 0 && out[--n] != '/')
+		;
+	return n;
+}
+
 /* Below a symbolic link, ".." is not where one came from: the file tree is asked. Only what does not exist is text. */
 static size_t step_up(char *out, size_t n)
 {
@@ -57,13 +64,11 @@ static size_t step_up(char *out, size_t n)
 		n = strlen(resolved);
 		memcpy(out, resolved, n);
 	}
-	while (n > 0 && out[--n] != '/')
-		;
-	return n;
+	return cut_last(out, n);
 }
 
 /* NULL where ".." climbs above the root. */
-static char *normalize(struct planner *planner, const char *path)
+static char *normalize(struct planner *planner, const char *path, bool by_text)
 {
 	size_t room = strlen(path) + 2 + (policy_path_has_parent_steps(path) ? PATH_MAX : 0);
 	char *out = arena_alloc(planner->arena, room);
@@ -77,7 +82,7 @@ static char *normalize(struct planner *planner, const char *path)
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
 			if (n == 0)
 				return NULL;
-			n = step_up(out, n);
+			n = by_text ? cut_last(out, n) : step_up(out, n);
 		} else if (size > 0 && !(size == 1 && path[0] == '.')) {
 			out[n++] = '/';
 			memcpy(out + n, path, size);
@@ -92,7 +97,7 @@ static char *normalize(struct planner *planner, const char *path)
 	return out;
 }
 
-const char *planner_expand(struct planner *planner, const char *said)
+static const char *expand(struct planner *planner, const char *said, bool by_text)
 {
 	const char *joined = said;
 	const char *path;
@@ -106,10 +111,20 @@ const char *planner_expand(struct planner *planner, const char *said)
 	} else if (said[0] != '/') {
 		joined = planner_join(planner, planner->workspace, said);
 	}
-	path = joined == NULL ? NULL : normalize(planner, joined);
+	path = joined == NULL ? NULL : normalize(planner, joined, by_text);
 	if (path == NULL)
 		diag_error(planner->diag, "%s: the path leads above the root directory", said);
 	return path;
+}
+
+const char *planner_expand(struct planner *planner, const char *said)
+{
+	return expand(planner, said, false);
+}
+
+const char *planner_expand_text(struct planner *planner, const char *said)
+{
+	return expand(planner, said, true);
 }
 
 const char *planner_canonical(struct planner *planner, const char *path, bool *ret_exists)

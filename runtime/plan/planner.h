@@ -61,6 +61,8 @@ struct planner {
 /* "." and relative: workspace; "~/": home. No "//", ".", ".."; NULL with a diag error for a ".." that climbs above the
  * root or a "~/" without a home. */
 const char *planner_expand(struct planner *planner, const char *said);
+/* The same without a look at the file tree: what it seems to name. */
+const char *planner_expand_text(struct planner *planner, const char *said);
 /* realpath of the longest existing part, the rest appended. *ret_exists tells whether all of it exists. */
 const char *planner_canonical(struct planner *planner, const char *path, bool *ret_exists);
 bool planner_is_below(const char *path, const char *ancestor); /* below or the same */

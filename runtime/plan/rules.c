@@ -41,10 +41,12 @@ static const enum rule_kind kind_of_access[] = {
 };
 
 /* Threat: a former command may have put a symlink in the workspace where the next policy grants a name in it. What is
- * granted by a name in the workspace must lie in it. */
-static bool leads_out(struct planner *planner, const char *said, const char *path, const char *canonical)
+ * granted by a name that seems to lie in the workspace must lie in it. */
+static bool leads_out(struct planner *planner, const char *said, const char *canonical)
 {
-	if (canonical == NULL || !planner_is_below(path, planner->workspace) ||
+	const char *text = planner_expand_text(planner, said);
+
+	if (canonical == NULL || text == NULL || !planner_is_below(text, planner->workspace) ||
 		planner_is_below(canonical, planner->workspace))
 		return false;
 	diag_error(planner->diag,
@@ -69,8 +71,7 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 	if (from->secret && !found)
 		return; /* most of the table, on most machines */
 	canonical = planner_canonical(planner, path, &exists);
-	if ((from->access == ACCESS_READ || from->access == ACCESS_WRITE) &&
-		leads_out(planner, from->path, path, canonical))
+	if ((from->access == ACCESS_READ || from->access == ACCESS_WRITE) && leads_out(planner, from->path, canonical))
 		return;
 	rule = add_rule(rules, kind_of_access[from->access], canonical, from->path);
 	if (rule == NULL)
@@ -189,7 +190,7 @@ static const char *find_target(struct planner *planner, const char *said)
 	if (path == NULL || planner->policy->root == ROOT_DIRECTORY)
 		return path;
 	canonical = planner_canonical(planner, path, &exists);
-	return leads_out(planner, said, path, canonical) ? NULL : canonical;
+	return leads_out(planner, said, canonical) ? NULL : canonical;
 }
 
 static const char *find_source(struct planner *planner, const char *said)
@@ -205,7 +206,7 @@ static const char *find_source(struct planner *planner, const char *said)
 		diag_error(planner->diag, "filesystem.bind: %s: does not exist", said);
 		return NULL;
 	}
-	return leads_out(planner, said, path, canonical) ? NULL : canonical;
+	return leads_out(planner, said, canonical) ? NULL : canonical;
 }
 
 static void add_binds(struct rules *rules)
