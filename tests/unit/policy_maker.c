@@ -32,7 +32,7 @@ static void put_files(struct chance *chance, struct buf *buf)
 {
 	static const char *const roots[] = {"host", "host", "host", "system", "empty"};
 	static const char *const writes[] = {"\".\"", "\".\"", "\"src\"", "\"sub/deep\"", "\"@/outside/data\"",
-		"\"away\"", "\"secrets\"", "\"README\"", "\"@/home\""};
+		"\"secrets\"", "\"README\"", "\"@/home\""};
 	static const char *const reads[] = {
 		"\".\"", "\"src\"", "\"sub/deep\"", "\"@/outside\"", "\"secrets/open\"", "\"link\"", "\"not-there\""};
 	static const char *const denies[] = {"\"secrets\"", "\"secrets/key.pem\"", "\"sub\"", "\"**/.env\"",
