@@ -10,10 +10,17 @@
 
 struct guard;
 
+struct guard_hooks {
+	/* A name that cannot be put right: why, as a whole error record. Must end the run, as a failure. Called at the
+	 * last look too. */
+	int (*lost)(void *userdata, const struct error *why, struct error *err);
+	void *userdata;
+};
+
 /* To be made before the launch. plan, loop and violations are borrowed. *ret_guard is NULL where the plan guards
  * nothing. */
 must_check int guard_new(const struct plan *plan, struct loop *loop, struct violations *violations,
-	struct guard **ret_guard, struct error *err);
+	const struct guard_hooks *hooks, struct guard **ret_guard, struct error *err);
 /* The last look, after the tree is dead: goes on until everything planted is gone or cannot be removed. */
 must_check int guard_finish(struct guard *guard, struct error *err);
 struct guard *guard_free(struct guard *guard);

@@ -5,7 +5,15 @@
  * being emptied to another place, or make new entries faster than they are removed. Every step therefore works on a
  * descriptor and one name: opened without following links, on the same mount as its parent, and never by a path of two
  * components. A directory without rights is opened as a mere place first and made accessible through that descriptor.
- * Work is bounded by a budget of names and by depth; what is left is for the next call.
+ *
+ * Threat: a tree of many levels or names takes long to delete, and some of it may not be ours to delete. So the name is
+ * freed first, by a rename in its directory, which takes the same time whatever hangs below; what is deleted
+ * afterwards, or never, hurts nobody under the name that it has then.
+ *
+ * A tree is deleted from the top, without recursion: files are unlinked, and each directory of the second level is
+ * moved up into the first under a fresh name. So every directory is moved once at most, two levels are open at a time,
+ * and the depth that somebody gave the tree does not matter. An entry that resists is passed over. It ends where
+ * a whole pass changed nothing, or with the budget.
  */
 #include "runtime/supervise/removal.h"
 
@@ -13,17 +21,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-#define DEPTH_MAX  128
-#define ROUNDS_MAX 4
+#define TAKE_ROUNDS 8
 
-static int remove_entry(int dirfd, const char *name, size_t *budget, unsigned depth);
+/* One deletion. `changed` counts what was removed or moved in this pass. */
+struct deletion {
+	int top;
+	size_t *budget;
+	size_t changed;
+};
 
 static void close_dir(DIR **dir)
 {
@@ -50,6 +64,7 @@ int removal_make_accessible(int dirfd)
 	return chmod(path, (st.st_mode & 07777) | S_IRWXU);
 }
 
+/* A directory has to be writable itself to be moved elsewhere, because its ".." changes. */
 static int open_below(int dirfd, const char *name)
 {
 	cleanup_close int place = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
@@ -65,75 +80,129 @@ static int open_below(int dirfd, const char *name)
 	return openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static int fresh_name(char ret_name[REMOVAL_NAME_SIZE])
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+		return -1;
+	(void)snprintf(ret_name, REMOVAL_NAME_SIZE, REMOVAL_PREFIX "%016llx", (unsigned long long)number);
+	return 0;
+}
+
+/* Fallback: a file system that knows no RENAME_NOREPLACE; nobody can have guessed the name. */
+static int move_to_fresh(int from, const char *name, int to, char ret_name[REMOVAL_NAME_SIZE])
+{
+	if (fresh_name(ret_name) < 0)
+		return -1;
+	if (renameat2(from, name, to, ret_name, RENAME_NOREPLACE) == 0)
+		return 0;
+	return errno == EINVAL || errno == ENOSYS ? renameat(from, name, to, ret_name) : -1;
+}
+
+/* True where it is gone, whoever did it. */
+static bool unlink_any(int dirfd, const char *name)
+{
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return true;
+	return unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+int removal_take_away(int dirfd, const char *name, char ret_name[REMOVAL_NAME_SIZE])
+{
+	for (unsigned round = 0; round < TAKE_ROUNDS; round++) {
+		if (unlink_any(dirfd, name))
+			return REMOVAL_GONE;
+		if (move_to_fresh(dirfd, name, dirfd, ret_name) == 0)
+			return REMOVAL_ASIDE;
+		if (errno == EACCES && removal_make_accessible(dirfd) < 0) {
+			errno = EACCES;
+			return -1;
+		}
+		if (errno != EACCES && errno != ENOENT && errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
 static bool is_dot(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static int remove_content(int fd, size_t *budget, unsigned depth)
+static DIR *list(int fd)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	struct dirent *entry;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir;
 
 	if (copy < 0)
-		return -1;
+		return NULL;
 	dir = fdopendir(copy);
-	if (dir == NULL) {
+	if (dir == NULL)
 		(void)close(copy);
-		return -1;
-	}
-	rewinddir(dir);
-	while ((entry = readdir(dir)) != NULL) {
-		int r = is_dot(entry->d_name) ? REMOVAL_DONE : remove_entry(fd, entry->d_name, budget, depth + 1);
-
-		if (r != REMOVAL_DONE)
-			return r;
-	}
-	return REMOVAL_DONE;
+	return dir;
 }
 
-static int remove_directory(int dirfd, const char *name, size_t *budget, unsigned depth)
+/* Calls handle for each entry of fd while there is budget. A directory that cannot be listed has none. */
+static void for_each_entry(struct deletion *deletion, int fd, void (*handle)(struct deletion *, int, const char *))
 {
-	cleanup_close int fd = -1;
+	__attribute__((cleanup(close_dir))) DIR *dir = list(fd);
+	struct dirent *entry;
 
-	if (depth >= DEPTH_MAX) {
-		errno = ELOOP;
-		return -1;
+	while (dir != NULL && *deletion->budget > 0 && (entry = readdir(dir)) != NULL) {
+		if (is_dot(entry->d_name))
+			continue;
+		(*deletion->budget)--;
+		handle(deletion, fd, entry->d_name);
 	}
-	fd = open_below(dirfd, name);
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? REMOVAL_UNFINISHED : -1;
-	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
-		int r = remove_content(fd, budget, depth);
-
-		if (r != REMOVAL_DONE)
-			return r;
-		if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
-			return REMOVAL_DONE;
-		if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR)
-			return -1;
-	}
-	return REMOVAL_UNFINISHED;
 }
 
-static int remove_entry(int dirfd, const char *name, size_t *budget, unsigned depth)
+static void remove_or_raise(struct deletion *deletion, int fd, const char *name)
 {
-	if (*budget == 0)
-		return REMOVAL_UNFINISHED;
-	(*budget)--;
-	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+	char fresh[REMOVAL_NAME_SIZE];
+	cleanup_close int below = -1;
+
+	if (unlink_any(fd, name)) {
+		deletion->changed++;
+		return;
+	}
+	below = open_below(fd, name);
+	if (below >= 0 && move_to_fresh(fd, name, deletion->top, fresh) == 0)
+		deletion->changed++;
+}
+
+static void remove_or_flatten(struct deletion *deletion, int fd, const char *name)
+{
+	cleanup_close int below = -1;
+
+	if (unlink_any(fd, name)) {
+		deletion->changed++;
+		return;
+	}
+	below = open_below(fd, name);
+	if (below < 0)
+		return;
+	for_each_entry(deletion, below, remove_or_raise);
+	if (unlinkat(fd, name, AT_REMOVEDIR) == 0)
+		deletion->changed++;
+}
+
+enum removal_result removal_delete(int dirfd, const char *name, size_t *budget)
+{
+	cleanup_close int top = -1;
+	struct deletion deletion = {.budget = budget};
+
+	if (unlink_any(dirfd, name))
 		return REMOVAL_DONE;
-	if (errno != EISDIR && errno != EPERM)
-		return -1;
-	return remove_directory(dirfd, name, budget, depth);
-}
-
-int removal_remove(int dirfd, const char *name, size_t *budget)
-{
-	int r = REMOVAL_UNFINISHED;
-
-	for (unsigned round = 0; round < ROUNDS_MAX && r == REMOVAL_UNFINISHED && *budget > 0; round++)
-		r = remove_entry(dirfd, name, budget, 0);
-	return r;
+	top = open_below(dirfd, name);
+	if (top < 0)
+		return unlink_any(dirfd, name) ? REMOVAL_DONE : REMOVAL_STUCK;
+	deletion.top = top;
+	do {
+		deletion.changed = 0;
+		for_each_entry(&deletion, top, remove_or_flatten);
+		if (unlink_any(dirfd, name))
+			return REMOVAL_DONE;
+	} while (*budget > 0 && deletion.changed > 0);
+	return *budget == 0 ? REMOVAL_UNFINISHED : REMOVAL_STUCK;
 }

@@ -107,7 +107,12 @@ static int on_repair(void *userdata, const struct mount_op *op, struct error *er
 
 static int on_lost(void *userdata, const struct error *why, struct error *err)
 {
-	return ending_fail(userdata, why, err);
+	struct supervisor *s = userdata;
+
+	if (s->failure.code == ERROR_NONE)
+		s->failure = *why;
+	s->outcome.error = s->failure; /* also where the tree has ended by itself meanwhile */
+	return s->facts.reaped ? 0 : ending_fail(s, why, err);
 }
 
 static int watch_streams(struct supervisor *s, struct error *err)
@@ -190,6 +195,8 @@ static int watch(struct supervisor *s, struct error *err)
 
 static int prepare(struct supervisor *s, struct error *err)
 {
+	const struct guard_hooks guard_hooks = {on_lost, s};
+
 	if (settle_init(s, err) < 0 || loop_new(&s->loop, err) < 0)
 		return -1;
 	s->buffer = malloc(OUTPUT_BUFFER_SIZE);
@@ -202,7 +209,7 @@ static int prepare(struct supervisor *s, struct error *err)
 		return -1;
 	s->violations = (struct violations){.arena = s->outcome.arena, .added = on_violation, .userdata = s};
 	s->output_events = (struct output_events){on_chunk, on_consumer_gone, on_output_finished, s};
-	return guard_new(s->plan, s->loop, &s->violations, &s->guard, err);
+	return guard_new(s->plan, s->loop, &s->violations, &guard_hooks, &s->guard, err);
 }
 
 static struct supervisor *supervisor_new(const struct plan *plan)

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -16,7 +17,6 @@
 #include "base/fd.h"
 #include "base/monotime.h"
 #include "runtime/supervise/guard.h"
-#include "runtime/supervise/removal.h"
 #include "tests/unit/harness.h"
 
 TestSuite(guard, .fini = harness_leak_check, .timeout = 60);
@@ -31,7 +31,8 @@ struct scene {
 	struct arena *arena;
 	struct violations violations;
 	struct guard *guard;
-	int told;
+	int told, lost;
+	struct error why;
 };
 
 static int on_added(void *userdata, const struct outcome_violation *violation, struct error *err)
@@ -44,10 +45,21 @@ static int on_added(void *userdata, const struct outcome_violation *violation, s
 	return 0;
 }
 
+static int on_lost(void *userdata, const struct error *why, struct error *err)
+{
+	struct scene *scene = userdata;
+
+	(void)err;
+	scene->lost++;
+	scene->why = *why;
+	return 0;
+}
+
 static void set_scene(struct scene *scene)
 {
 	static const char *const guarded[3] = {".git/hooks", ".envrc", "a/b/c"};
 	struct error err = {0};
+	struct stat st;
 
 	memset(scene, 0, sizeof *scene);
 	scene->dirfd = harness_tmpdir(scene->path, sizeof scene->path);
@@ -55,19 +67,28 @@ static void set_scene(struct scene *scene)
 	scene->wsfd = openat(scene->dirfd, "ws", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_geq(scene->wsfd, 0);
 	(void)snprintf(scene->workspace, sizeof scene->workspace, "%s/ws", scene->path);
+	cr_assert_eq(fstat(scene->wsfd, &st), 0);
 	for (size_t i = 0; i < 3; i++)
-		scene->guards[i] = (struct plan_guard){scene->workspace, guarded[i]};
+		scene->guards[i] = (struct plan_guard){
+			.root = scene->workspace, .relative = guarded[i], .device = st.st_dev, .inode = st.st_ino};
 	scene->plan = (struct plan){.workspace = scene->workspace, .guards = scene->guards, .n_guards = 3};
 	harness_ok(loop_new(&scene->loop, &err), &err);
 	harness_ok(arena_new(&scene->arena, &err), &err);
 	scene->violations = (struct violations){.arena = scene->arena, .added = on_added, .userdata = scene};
 }
 
+static int try_start(struct scene *scene, struct error *err)
+{
+	const struct guard_hooks hooks = {on_lost, scene};
+
+	return guard_new(&scene->plan, scene->loop, &scene->violations, &hooks, &scene->guard, err);
+}
+
 static void start(struct scene *scene)
 {
 	struct error err = {0};
 
-	harness_ok(guard_new(&scene->plan, scene->loop, &scene->violations, &scene->guard, &err), &err);
+	harness_ok(try_start(scene, &err), &err);
 	cr_assert_not_null(scene->guard);
 }
 
@@ -105,15 +126,24 @@ static void expect_removal(struct scene *scene, const char *path)
 		harness_ok(loop_dispatch(scene->loop, 20, &err), &err);
 }
 
-static void expect_violation(struct scene *scene, const char *path, const char *action)
+static bool has_violation(const struct scene *scene, const char *path, const char *action)
 {
 	for (size_t i = 0; i < scene->violations.n; i++) {
 		const struct outcome_violation *v = &scene->violations.list[i];
 
 		if (strcmp(v->path, path) == 0 && strcmp(v->action, action) == 0 && strcmp(v->kind, "planted") == 0)
-			return;
+			return true;
 	}
-	cr_expect_fail("no violation of %s, %s", path, action);
+	return false;
+}
+
+/* A tree is told when it is deleted; the test's time-out is the other end. */
+static void expect_violation(struct scene *scene, const char *path, const char *action)
+{
+	struct error err = {0};
+
+	while (!has_violation(scene, path, action))
+		harness_ok(loop_dispatch(scene->loop, 20, &err), &err);
 }
 
 Test(guard, a_plan_without_guards_needs_none)
@@ -123,7 +153,7 @@ Test(guard, a_plan_without_guards_needs_none)
 
 	set_scene(&scene);
 	scene.plan.n_guards = 0;
-	harness_ok(guard_new(&scene.plan, scene.loop, &scene.violations, &scene.guard, &err), &err);
+	harness_ok(try_start(&scene, &err), &err);
 	cr_expect_null(scene.guard);
 	harness_ok(guard_finish(scene.guard, &err), &err);
 	strike_scene(&scene);
@@ -272,7 +302,7 @@ Test(guard, never_removes_what_was_there_before)
 
 	set_scene(&scene);
 	put_file(scene.wsfd, ".envrc");
-	cr_expect_eq(guard_new(&scene.plan, scene.loop, &scene.violations, &scene.guard, &err), -1);
+	cr_expect_eq(try_start(&scene, &err), -1);
 	cr_expect_eq(err.code, ERROR_UNENFORCEABLE);
 	cr_expect_eq(err.retryable, ERROR_RETRY_YES);
 	cr_expect(exists(scene.wsfd, ".envrc"));
@@ -294,23 +324,162 @@ Test(guard, reports_each_name_once)
 	strike_scene(&scene);
 }
 
-Test(guard, a_removal_keeps_to_its_budget)
+static void make_deep(int dirfd, const char *name, unsigned levels)
 {
-	char path[64], name[32];
-	int dirfd = harness_tmpdir(path, sizeof path);
-	size_t budget = 50;
+	int fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 
-	cr_assert_eq(mkdirat(dirfd, "d", 0755), 0);
-	for (int i = 0; i < 100; i++) {
-		(void)snprintf(name, sizeof name, "d/%d", i);
-		put_file(dirfd, name);
+	for (unsigned i = 0; i < levels; i++) {
+		int next;
+
+		cr_assert_eq(mkdirat(fd, name, 0755), 0);
+		next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		cr_assert_geq(next, 0);
+		fd_close(fd);
+		fd = next;
+		name = "d";
 	}
-	cr_expect_eq(removal_remove(dirfd, "d", &budget), REMOVAL_UNFINISHED);
-	cr_expect_eq(budget, 0);
-	budget = 1000;
-	cr_expect_eq(removal_remove(dirfd, "d", &budget), REMOVAL_DONE);
-	cr_expect_gt(budget, 900 - 4);
-	cr_expect_eq(removal_remove(dirfd, "d", &budget), REMOVAL_DONE, "what is not there is removed");
-	fd_close(dirfd);
-	harness_rm_tree(path);
+	put_file(fd, "file");
+	fd_close(fd);
+}
+
+static int count_entries(int dirfd)
+{
+	DIR *dir = fdopendir(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int n = 0;
+
+	cr_assert_not_null(dir);
+	while (readdir(dir) != NULL)
+		n++;
+	(void)closedir(dir);
+	return n - 2;
+}
+
+Test(guard, a_tree_of_any_depth_goes)
+{
+	struct scene scene;
+
+	set_scene(&scene);
+	start(&scene);
+	make_deep(scene.wsfd, ".envrc", 400);
+	expect_removal(&scene, ".envrc");
+	expect_violation(&scene, ".envrc", "removed");
+	cr_expect_eq(count_entries(scene.wsfd), 0);
+	cr_expect_eq(scene.lost, 0);
+	strike_scene(&scene);
+}
+
+Test(guard, a_deep_tree_goes_at_the_last_look)
+{
+	struct scene scene;
+	struct error err = {0};
+
+	set_scene(&scene);
+	start(&scene);
+	make_deep(scene.wsfd, ".envrc", 400);
+	harness_ok(guard_finish(scene.guard, &err), &err);
+	cr_expect_eq(count_entries(scene.wsfd), 0);
+	cr_expect(has_violation(&scene, ".envrc", "removed"));
+	strike_scene(&scene);
+}
+
+/* The command of a run that root started is somebody else on the disk. */
+static void set_scene_of(struct scene *scene, uid_t owner)
+{
+	if (geteuid() != 0)
+		cr_skip_test("needs root");
+	set_scene(scene);
+	scene->plan.identity = (struct plan_identity){.mapped = true, .workspace_uid = owner, .workspace_gid = owner};
+	cr_assert_eq(fchown(scene->wsfd, owner, owner), 0);
+}
+
+Test(guard, what_is_of_others_is_set_aside)
+{
+	struct scene scene;
+	struct error err = {0};
+	const char *left;
+
+	set_scene_of(&scene, 4711);
+	start(&scene);
+	cr_assert_eq(mkdirat(scene.wsfd, "new", 0755), 0);
+	cr_assert_eq(fchownat(scene.wsfd, "new", 4711, 4711, 0), 0);
+	cr_assert_eq(mkdirat(scene.wsfd, "new/other", 0755), 0);
+	put_file(scene.wsfd, "new/other/precious"); /* root's */
+	cr_assert_eq(renameat(scene.wsfd, "new", scene.wsfd, ".envrc"), 0);
+	expect_removal(&scene, ".envrc");
+	harness_ok(guard_finish(scene.guard, &err), &err);
+	cr_expect_eq(scene.lost, 0);
+	cr_expect(has_violation(&scene, ".envrc", "set_aside"));
+	cr_assert_eq(scene.violations.n, 2);
+	cr_expect_str_eq(scene.violations.list[1].kind, "left_behind");
+	left = arena_printf(scene.arena, "%s/other/precious", scene.violations.list[1].path);
+	cr_expect(exists(scene.wsfd, left), "%s", left);
+	cr_expect_eq(geteuid(), 0);
+	strike_scene(&scene);
+}
+
+Test(guard, what_cannot_be_renamed_ends_the_run)
+{
+	struct scene scene;
+	struct error err = {0};
+
+	set_scene_of(&scene, 4711);
+	start(&scene);
+	cr_assert_eq(fchown(scene.wsfd, 0, 0), 0); /* the owner that the plan knows may do nothing here */
+	cr_assert_eq(mkdirat(scene.wsfd, ".envrc", 0755), 0);
+	put_file(scene.wsfd, ".envrc/file");
+	expect_violation(&scene, ".envrc", "killed");
+	cr_expect_gt(scene.lost, 0);
+	cr_expect_eq(scene.why.code, ERROR_UNENFORCEABLE);
+	cr_expect_not_null(strstr(scene.why.text, ".envrc"));
+	scene.lost = 0;
+	harness_ok(guard_finish(scene.guard, &err), &err);
+	cr_expect(has_violation(&scene, ".envrc", "none"));
+	cr_expect_eq(scene.lost, 1);
+	cr_expect(exists(scene.wsfd, ".envrc/file"));
+	strike_scene(&scene);
+}
+
+Test(guard, a_replaced_link_is_put_back)
+{
+	struct scene scene;
+	char target[64] = "";
+
+	set_scene(&scene);
+	scene.guards[1].link = "elsewhere";
+	cr_assert_eq(symlinkat("elsewhere", scene.wsfd, ".envrc"), 0);
+	start(&scene);
+	cr_assert_eq(unlinkat(scene.wsfd, ".envrc", 0), 0);
+	make_deep(scene.wsfd, ".envrc", 200);
+	while (readlinkat(scene.wsfd, ".envrc", target, sizeof target - 1) < 0)
+		harness_ok(loop_dispatch(scene.loop, 20, &scene.why), &scene.why);
+	cr_expect_str_eq(target, "elsewhere");
+	cr_expect_eq(scene.lost, 0);
+	cr_assert_gt(scene.violations.n, 0);
+	cr_expect_str_eq(scene.violations.list[0].kind, "link_replaced");
+	cr_expect_str_eq(scene.violations.list[0].action, "restored");
+	strike_scene(&scene);
+}
+
+static void expect_refusal(struct scene *scene)
+{
+	struct error err = {0};
+
+	cr_expect_eq(try_start(scene, &err), -1);
+	cr_expect_eq(err.code, ERROR_UNENFORCEABLE);
+	cr_expect_eq(err.retryable, ERROR_RETRY_YES);
+}
+
+Test(guard, watches_only_what_will_be_mounted)
+{
+	struct scene scene;
+
+	set_scene(&scene);
+	cr_assert_eq(renameat(scene.dirfd, "ws", scene.dirfd, "moved"), 0);
+	expect_refusal(&scene);
+	cr_assert_eq(mkdirat(scene.dirfd, "ws", 0755), 0);
+	expect_refusal(&scene);
+	cr_assert_eq(unlinkat(scene.dirfd, "ws", AT_REMOVEDIR), 0);
+	cr_assert_eq(symlinkat("moved", scene.dirfd, "ws"), 0);
+	expect_refusal(&scene);
+	strike_scene(&scene);
 }
