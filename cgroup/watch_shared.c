@@ -7,8 +7,14 @@
  * machine has altogether, and by as much as that has grown since the last search a memory file may have grown. Others
  * may give shared memory back at the same time; therefore the search is repeated after a while in any case.
  *
- * Threat: a tree with very many open descriptors makes the search slow; it ends at a number of them. A memory file in
- * flight over a socket, or held by a mapping that was given back page by page, is not found (docs/threat-model.md).
+ * Threat: a tree with very many open descriptors makes the search slow; it ends at a number of them. Descriptors of a
+ * process that is not dumpable are closed to an ordinary user. What such a search did not see is not nothing: it may be
+ * all the shared memory of the machine, and that is what is taken for it.
+ *
+ * Threat: SysV semaphores and messages are kernel memory that no process has: 64 bytes a semaphore, two more for each
+ * task that may want to undo it, and a message as it is rounded up by the allocator.
+ *
+ * A memory file in flight over a socket, or held by a mapping that was given back page by page, is not found (docs/threat-model.md).
  */
 #include "cgroup/watch_shared.h"
 
@@ -31,10 +37,18 @@
 
 #define SCAN_AGE_NS      (250 * NS_PER_MS)
 #define DESCRIPTORS_MAX  65536
-#define SYSVIPC_MAX      (1u << 20)
+#define SYSVIPC_MAX      (16u << 20)
 #define BLOCK_BYTES      512
 #define SYSV_RSS_COLUMN  14
 #define SYSV_SWAP_COLUMN 15
+#define SEM_COUNT_COLUMN 3
+#define SEM_BYTES        64
+#define SEM_UNDO_BYTES   2
+#define MSG_BYTES_COLUMN 3
+#define MSG_COUNT_COLUMN 4
+#define MSG_BYTES        64
+#define MSG_ROUNDING     2
+#define SYSV_BYTES       512 /* an array or a queue itself */
 
 static void close_dir(DIR **dir)
 {
@@ -51,10 +65,10 @@ static bool has_device(const struct watch_shared *shared, uint64_t device)
 	return false;
 }
 
-int watch_shared_init(
-	struct watch_shared *shared, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysvipc_fd, struct error *err)
+int watch_shared_init(struct watch_shared *shared, const int *tmpfs_fds, size_t n_tmpfs_fds,
+	const struct watch_sysv *sysv, struct error *err)
 {
-	*shared = (struct watch_shared){.sysvipc_fd = sysvipc_fd};
+	*shared = (struct watch_shared){.sysv = *sysv};
 	for (size_t i = 0; i < n_tmpfs_fds; i++) {
 		struct stat st;
 
@@ -73,7 +87,7 @@ int watch_shared_init(
 void watch_shared_done(struct watch_shared *shared)
 {
 	free(shared->memfiles);
-	*shared = (struct watch_shared){.sysvipc_fd = -1};
+	*shared = (struct watch_shared){.sysv = {-1, -1, -1}};
 }
 
 static uint64_t system_shared_bytes(void)
@@ -118,26 +132,54 @@ static uint64_t column(const char *line, unsigned index)
 	}
 }
 
-static uint64_t sysv_bytes(const struct watch_shared *shared)
+static uint64_t segment_bytes(const char *line, uint64_t tasks)
+{
+	(void)tasks;
+	return column(line, SYSV_RSS_COLUMN) + column(line, SYSV_SWAP_COLUMN);
+}
+
+static uint64_t semaphore_bytes(const char *line, uint64_t tasks)
+{
+	return column(line, SEM_COUNT_COLUMN) * (SEM_BYTES + SEM_UNDO_BYTES * tasks) + SYSV_BYTES;
+}
+
+static uint64_t queue_bytes(const char *line, uint64_t tasks)
+{
+	(void)tasks;
+	return (column(line, MSG_BYTES_COLUMN) + column(line, MSG_COUNT_COLUMN) * MSG_BYTES) * MSG_ROUNDING + SYSV_BYTES;
+}
+
+/* Adds up the lines of one file below its headings. */
+static uint64_t sum_lines(struct watch_shared *shared, int fd, uint64_t (*each)(const char *, uint64_t), uint64_t tasks)
 {
 	cleanup_buf struct buf text = {0};
 	uint64_t sum = 0;
 	const char *line;
 
-	if (shared->sysvipc_fd < 0 || lseek(shared->sysvipc_fd, 0, SEEK_SET) < 0 ||
-		fd_read_all(shared->sysvipc_fd, SYSVIPC_MAX, &text, NULL) < 0)
+	if (fd < 0)
 		return 0;
-	line = strchr(buf_str(&text), '\n'); /* behind the headings */
+	if (lseek(fd, 0, SEEK_SET) < 0 || fd_read_all(fd, SYSVIPC_MAX, &text, NULL) < 0) {
+		shared->hidden = WATCH_HIDDEN_SYSV;
+		return 0;
+	}
+	line = strchr(buf_str(&text), '\n');
 	while (line != NULL && line[1] != '\0') {
-		sum += column(line + 1, SYSV_RSS_COLUMN) + column(line + 1, SYSV_SWAP_COLUMN);
+		sum += each(line + 1, tasks);
 		line = strchr(line + 1, '\n');
 	}
 	return sum;
 }
 
-uint64_t watch_shared_bytes(const struct watch_shared *shared)
+static uint64_t sysv_bytes(struct watch_shared *shared, uint64_t tasks)
 {
-	return tmpfs_bytes(shared) + sysv_bytes(shared) + shared->memfile_bytes;
+	return sum_lines(shared, shared->sysv.shm_fd, segment_bytes, tasks) +
+		sum_lines(shared, shared->sysv.sem_fd, semaphore_bytes, tasks) +
+		sum_lines(shared, shared->sysv.msg_fd, queue_bytes, tasks);
+}
+
+uint64_t watch_shared_bytes(struct watch_shared *shared, uint64_t tasks)
+{
+	return tmpfs_bytes(shared) + sysv_bytes(shared, tasks) + shared->memfile_bytes;
 }
 
 uint64_t watch_shared_growth(const struct watch_shared *shared)
@@ -169,42 +211,59 @@ static int add_memfile(struct watch_shared *shared, const struct stat *st, struc
 	return 0;
 }
 
+static void hide(struct watch_shared *shared, enum watch_hidden hidden, pid_t pid)
+{
+	shared->hidden = hidden;
+	shared->hidden_pid = pid;
+}
+
 /* One name in a /proc/PID/fd. */
-static int look_at_descriptor(struct watch_shared *shared, int dirfd, const char *name, struct error *err)
+static int look_at_descriptor(struct watch_shared *shared, int dirfd, const char *name, pid_t pid, struct error *err)
 {
 	static const char prefix[] = "/memfd:";
 	char target[sizeof prefix];
 	ssize_t n = readlinkat(dirfd, name, target, sizeof target);
 	struct stat st;
 
-	if (n < (ssize_t)sizeof prefix - 1 || memcmp(target, prefix, sizeof prefix - 1) != 0)
+	if (n >= 0 && (n < (ssize_t)sizeof prefix - 1 || memcmp(target, prefix, sizeof prefix - 1) != 0))
 		return 0;
-	if (fstatat(dirfd, name, &st, 0) < 0)
-		return 0; /* closed meanwhile */
-	return add_memfile(shared, &st, err);
+	if (n >= 0 && fstatat(dirfd, name, &st, 0) == 0)
+		return add_memfile(shared, &st, err);
+	if (!watch_tree_has_vanished(errno)) /* else closed meanwhile */
+		hide(shared, WATCH_HIDDEN_CLOSED, pid);
+	return 0;
 }
 
-static int scan_process(
-	struct watch_shared *shared, const struct watch_tree *tree, pid_t pid, size_t *budget, struct error *err)
+static DIR *open_descriptors(const struct watch_tree *tree, const struct watch_process *process)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	struct dirent *entry;
-	char path[48];
-	int fd;
+	cleanup_close int fd = watch_tree_open(tree, process, "fd");
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	(void)snprintf(path, sizeof path, "%d/fd", (int)pid);
-	fd = openat(tree->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (dir == NULL) { /* gone, or closed to us */
-		if (fd >= 0)
-			(void)close(fd);
+	if (dir != NULL)
+		(void)steal_fd(&fd);
+	return dir;
+}
+
+static int scan_process(struct watch_shared *shared, const struct watch_tree *tree, const struct watch_process *process,
+	size_t *budget, struct error *err)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir = open_descriptors(tree, process);
+	struct dirent *entry;
+
+	if (dir == NULL) {
+		if (!watch_tree_has_vanished(errno))
+			hide(shared, WATCH_HIDDEN_CLOSED, process->pid);
 		return 0;
 	}
-	while (*budget > 0 && (entry = readdir(dir)) != NULL) {
+	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.')
 			continue;
+		if (*budget == 0) {
+			hide(shared, WATCH_HIDDEN_MANY, process->pid);
+			return 0;
+		}
 		(*budget)--;
-		if (look_at_descriptor(shared, dirfd(dir), entry->d_name, err) < 0)
+		if (look_at_descriptor(shared, dirfd(dir), entry->d_name, process->pid, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -241,16 +300,51 @@ int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree
 	size_t budget = DESCRIPTORS_MAX;
 
 	shared->n_memfiles = 0;
+	shared->hidden = WATCH_HIDDEN_NOTHING;
 	/* Before the search, so that what is written during it shows as growth. */
 	shared->system_bytes = system_shared_bytes();
 	for (size_t i = 0; i < tree->n; i++) {
-		if (scan_process(shared, tree, tree->processes[i].pid, &budget, err) < 0)
+		if (scan_process(shared, tree, &tree->processes[i], &budget, err) < 0)
 			return -1;
 	}
 	count_memfiles(shared);
 	shared->scanned = true;
 	shared->scanned_ns = monotime_ns();
 	return 0;
+}
+
+uint64_t watch_shared_hidden_bytes(const struct watch_shared *shared)
+{
+	uint64_t seen, all;
+
+	if (shared->hidden == WATCH_HIDDEN_NOTHING)
+		return 0;
+	if (shared->hidden == WATCH_HIDDEN_SYSV || watch_shared_swap_is_used())
+		return UINT64_MAX;
+	seen = tmpfs_bytes(shared) + shared->memfile_bytes;
+	all = system_shared_bytes();
+	return all > seen ? all - seen : 0;
+}
+
+int watch_shared_set_error(const struct watch_shared *shared, struct error *err)
+{
+	switch (shared->hidden) {
+	case WATCH_HIDDEN_MANY:
+		return error_set(err, ERROR_LIMIT, "watchdog",
+			"the memory limit cannot be held: the processes have more than %d open descriptors",
+			DESCRIPTORS_MAX);
+	case WATCH_HIDDEN_CLOSED:
+		(void)error_set(err, ERROR_LIMIT, "watchdog",
+			"the memory limit cannot be held: the descriptors of process %d are closed to pinfold",
+			(int)shared->hidden_pid);
+		error_set_fix(err, "a program that may be executed but not read is one reason");
+		return -1;
+	case WATCH_HIDDEN_SYSV:
+		return error_set(err, ERROR_LIMIT, "watchdog",
+			"the memory limit cannot be held: there is too much SysV IPC to be read");
+	case WATCH_HIDDEN_NOTHING: break;
+	}
+	return error_set(err, ERROR_INTERNAL, "watchdog", "nothing is hidden");
 }
 
 static bool is_memfile(const struct watch_shared *shared, uint64_t device, uint64_t inode)
@@ -268,5 +362,5 @@ bool watch_shared_counts(
 
 	if (has_device(shared, device) || is_memfile(shared, device, inode))
 		return true;
-	return shared->sysvipc_fd >= 0 && strncmp(path, "/SYSV", 5) == 0;
+	return shared->sysv.shm_fd >= 0 && strncmp(path, "/SYSV", 5) == 0;
 }

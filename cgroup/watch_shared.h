@@ -12,6 +12,19 @@
 
 #define WATCH_TMPFS_MAX 16
 
+/* The files of the sandbox's /proc/sysvipc, opened inside; -1 where there is none. Borrowed. */
+struct watch_sysv {
+	int shm_fd, sem_fd, msg_fd;
+};
+
+/* What keeps a search from being complete. */
+enum watch_hidden {
+	WATCH_HIDDEN_NOTHING,
+	WATCH_HIDDEN_MANY,   /* more descriptors than are looked at */
+	WATCH_HIDDEN_CLOSED, /* the descriptors of a process must not be looked at */
+	WATCH_HIDDEN_SYSV    /* what there is of SysV IPC cannot be read, or is too long */
+};
+
 struct watch_memfile {
 	uint64_t device, inode, bytes;
 };
@@ -20,20 +33,26 @@ struct watch_shared {
 	int tmpfs_fds[WATCH_TMPFS_MAX]; /* borrowed, one for each file system */
 	uint64_t tmpfs_devices[WATCH_TMPFS_MAX];
 	size_t n_tmpfs;
-	int sysvipc_fd;                 /* borrowed, -1: none */
+	struct watch_sysv sysv;
 	struct watch_memfile *memfiles; /* of the last scan, by inode */
 	size_t n_memfiles, allocated;
 	uint64_t memfile_bytes;
 	bool scanned;
 	uint64_t scanned_ns;
-	uint64_t system_bytes; /* shared memory of the whole machine at the last scan */
+	uint64_t system_bytes;    /* shared memory of the whole machine at the last scan */
+	enum watch_hidden hidden; /* from the last scan */
+	pid_t hidden_pid;         /* of WATCH_HIDDEN_CLOSED, in the sandbox's numbers */
 };
 
-must_check int watch_shared_init(
-	struct watch_shared *shared, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysvipc_fd, struct error *err);
+must_check int watch_shared_init(struct watch_shared *shared, const int *tmpfs_fds, size_t n_tmpfs_fds,
+	const struct watch_sysv *sysv, struct error *err);
 void watch_shared_done(struct watch_shared *shared);
-/* tmpfs, SysV and the memory files of the last scan. */
-uint64_t watch_shared_bytes(const struct watch_shared *shared);
+/* tmpfs, SysV and the memory files of the last scan. tasks: by how many the tree's SysV semaphores may be held. */
+uint64_t watch_shared_bytes(struct watch_shared *shared, uint64_t tasks);
+/* How much more there may be where something is hidden; UINT64_MAX where nobody knows. */
+uint64_t watch_shared_hidden_bytes(const struct watch_shared *shared);
+/* Says why a limit of memory cannot be held. Returns -1. */
+int watch_shared_set_error(const struct watch_shared *shared, struct error *err);
 /* By how much shared memory on this machine has grown since the last scan: no memory file hides more. */
 uint64_t watch_shared_growth(const struct watch_shared *shared);
 /* Looks for memory files among the descriptors of the tree. */

@@ -8,6 +8,9 @@
  * nobody waited for), and what each process had used when it was last seen (which loses short ones). The larger one is
  * taken, and never less than before.
  *
+ * Threat: the files of a process are those of its first thread, and empty once that one has ended, while the others keep
+ * the memory and the descriptors. Where a process shows nothing resident and has more tasks, one that has is read.
+ *
  * Race: a pid may be used again between two looks. An open statm file stays with its process and then fails; where none
  * is kept, the start time in stat tells.
  */
@@ -27,6 +30,7 @@
 #define INIT_PID    1
 #define KEPT_MAX    16 /* descriptors of the caller's process that one run may take for this */
 #define STAT_SIZE   1024
+#define STATM_SIZE  160
 #define FIELDS_MAX  20
 #define PROCESS_MAX (1u << 22) /* the kernel's own maximum of pids */
 
@@ -40,6 +44,12 @@ enum stat_field {
 	STAT_TASKS = 17,
 	STAT_START = 19
 };
+
+static void close_dir(DIR **dir)
+{
+	if (*dir != NULL)
+		(void)closedir(*dir);
+}
 
 int watch_tree_init(struct watch_tree *tree, int proc_fd, struct error *err)
 {
@@ -78,20 +88,41 @@ static int open_file(const struct watch_tree *tree, pid_t pid, const char *name)
 	return openat(tree->proc_fd, path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool has_vanished(int sys_errno)
+static int open_thread_file(const struct watch_tree *tree, pid_t pid, pid_t thread, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/%s", (int)thread, name);
+	return open_file(tree, pid, path);
+}
+
+bool watch_tree_has_vanished(int sys_errno)
 {
 	return sys_errno == ENOENT || sys_errno == ESRCH;
 }
 
-ssize_t watch_tree_read_file(const struct watch_tree *tree, pid_t pid, const char *name, char *buf, size_t size)
+int watch_tree_open(const struct watch_tree *tree, const struct watch_process *process, const char *name)
 {
-	cleanup_close int fd = open_file(tree, pid, name);
+	return process->thread == 0 ? open_file(tree, process->pid, name)
+				    : open_thread_file(tree, process->pid, process->thread, name);
+}
+
+static ssize_t read_text(int fd, char *buf, size_t size)
+{
 	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
 
-	if (n < 0 && has_vanished(errno))
+	if (n < 0 && watch_tree_has_vanished(errno))
 		n = 0;
 	buf[n > 0 ? n : 0] = '\0';
 	return n;
+}
+
+ssize_t watch_tree_read_file(
+	const struct watch_tree *tree, const struct watch_process *process, const char *name, char *buf, size_t size)
+{
+	cleanup_close int fd = watch_tree_open(tree, process, name);
+
+	return read_text(fd, buf, size);
 }
 
 static pid_t parse_pid(const char *name)
@@ -212,40 +243,6 @@ static void read_anew(struct watch_tree *tree, struct watch_process *process, ch
 	}
 }
 
-static void read_statm(struct watch_tree *tree, struct watch_process *process, uint64_t page)
-{
-	char text[160];
-	unsigned long long resident = 0, shared = 0;
-
-	if (read_kept(process, text, sizeof text) <= 0) {
-		if (process->statm_fd >= 0) { /* that process has gone; who has the pid now is another one */
-			bury(tree, process);
-			*process = fresh(process->pid);
-		}
-		read_anew(tree, process, text, sizeof text);
-	}
-	if (sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
-		resident = shared = 0;
-	process->resident_bytes = resident * page;
-	process->shared_bytes = shared * page;
-}
-
-int watch_tree_list(struct watch_tree *tree, struct error *err)
-{
-	cleanup_free pid_t *pids = NULL;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t n = 0;
-
-	if (list_pids(tree, &pids, &n, err) < 0 || merge(tree, pids, n, err) < 0)
-		return -1;
-	tree->tasks = 0;
-	for (size_t i = 0; i < tree->n; i++) {
-		read_statm(tree, &tree->processes[i], page);
-		tree->tasks += tree->processes[i].tasks;
-	}
-	return 0;
-}
-
 bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process)
 {
 	const char *s = strrchr(text, ')'); /* the name may contain anything, ')' too */
@@ -278,13 +275,96 @@ static void read_stat(struct watch_tree *tree, struct watch_process *process)
 	struct watch_process now = *process;
 	char text[STAT_SIZE];
 
-	if (watch_tree_read_file(tree, process->pid, "stat", text, sizeof text) <= 0 ||
-		!watch_tree_parse_stat(text, &now))
+	cleanup_close int fd = open_file(tree, process->pid, "stat"); /* of all threads, whichever of them live */
+
+	if (read_text(fd, text, sizeof text) <= 0 || !watch_tree_parse_stat(text, &now))
 		return;
 	if (process->stat_read && now.start_time != process->start_time)
 		add_cpu(&tree->vanished, &process->own);
 	now.stat_read = true;
 	*process = now;
+}
+
+static bool parse_statm(const char *text, struct watch_process *process)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long long resident = 0, shared = 0;
+	bool parsed = sscanf(text, "%*u %llu %llu", &resident, &shared) == 2;
+
+	process->resident_bytes = parsed ? resident * page : 0;
+	process->shared_bytes = parsed ? shared * page : 0;
+	return parsed;
+}
+
+static bool thread_shows_memory(const struct watch_tree *tree, struct watch_process *process, pid_t thread)
+{
+	cleanup_close int fd = open_thread_file(tree, process->pid, thread, "statm");
+	char text[STATM_SIZE];
+
+	if (read_text(fd, text, sizeof text) <= 0)
+		return false;
+	(void)parse_statm(text, process);
+	return process->resident_bytes > 0;
+}
+
+/* All threads share one memory: the first that still has it tells. */
+static pid_t find_thread(const struct watch_tree *tree, struct watch_process *process)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
+	cleanup_close int fd = open_file(tree, process->pid, "task");
+	struct dirent *entry;
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (dir == NULL)
+		return 0;
+	(void)steal_fd(&fd);
+	while ((entry = readdir(dir)) != NULL) {
+		pid_t thread = parse_pid(entry->d_name);
+
+		if (thread > 0 && thread != process->pid && thread_shows_memory(tree, process, thread))
+			return thread;
+	}
+	return 0;
+}
+
+static void read_other_threads(struct watch_tree *tree, struct watch_process *process)
+{
+	process->thread = 0;
+	read_stat(tree, process);
+	if (process->tasks > 1)
+		process->thread = find_thread(tree, process);
+}
+
+static void read_statm(struct watch_tree *tree, struct watch_process *process)
+{
+	char text[STATM_SIZE];
+
+	if (read_kept(process, text, sizeof text) <= 0) {
+		if (process->statm_fd >= 0) { /* that process has gone; who has the pid now is another one */
+			bury(tree, process);
+			*process = fresh(process->pid);
+		}
+		read_anew(tree, process, text, sizeof text);
+	}
+	if (parse_statm(text, process) && process->resident_bytes == 0)
+		read_other_threads(tree, process);
+	else
+		process->thread = 0;
+}
+
+int watch_tree_list(struct watch_tree *tree, struct error *err)
+{
+	cleanup_free pid_t *pids = NULL;
+	size_t n = 0;
+
+	if (list_pids(tree, &pids, &n, err) < 0 || merge(tree, pids, n, err) < 0)
+		return -1;
+	tree->tasks = 0;
+	for (size_t i = 0; i < tree->n; i++) {
+		read_statm(tree, &tree->processes[i]);
+		tree->tasks += tree->processes[i].tasks;
+	}
+	return 0;
 }
 
 static uint64_t total(const struct watch_cpu *cpu)

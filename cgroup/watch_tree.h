@@ -15,9 +15,11 @@ struct watch_cpu {
 
 struct watch_process {
 	pid_t pid;
+	pid_t thread; /* 0, or the one to read instead, as the first thread has ended and the others live on */
 	int statm_fd; /* kept open for the first few, else -1 */
 	uint64_t resident_bytes, shared_bytes;
-	bool stat_read; /* the rest is from its stat file */
+	uint64_t table_bytes; /* page tables, which are not resident memory; 0 until watch_memory_tables */
+	bool stat_read;       /* the rest is from its stat file */
 	uint64_t start_time;
 	pid_t parent;
 	char state;
@@ -45,9 +47,15 @@ void watch_tree_done(struct watch_tree *tree);
 must_check int watch_tree_list(struct watch_tree *tree, struct error *err);
 /* The stat file of each: tasks and CPU time. */
 void watch_tree_read_stats(struct watch_tree *tree);
-/* Reads /proc/PID/NAME into buf, terminated. The size, 0 where the process has gone, -1 with errno where it must not be
+/* Opens a file or directory of /proc/PID that is about its memory or its descriptors, by a thread that lives. Returns
+ * the fd, or -1 with errno. */
+int watch_tree_open(const struct watch_tree *tree, const struct watch_process *process, const char *name);
+/* Reads such a file into buf, terminated. The size, 0 where the process has gone, -1 with errno where it must not be
  * read. */
-ssize_t watch_tree_read_file(const struct watch_tree *tree, pid_t pid, const char *name, char *buf, size_t size);
+ssize_t watch_tree_read_file(
+	const struct watch_tree *tree, const struct watch_process *process, const char *name, char *buf, size_t size);
+/* Whether an open or read that failed with this errno means no more than that the process has gone. Pure. */
+bool watch_tree_has_vanished(int sys_errno);
 /* Fills the fields that come from the stat file. False where the text is not one. Pure. */
 bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process);
 

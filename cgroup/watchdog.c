@@ -8,11 +8,19 @@
  *   4. without the shared pages that steps 1 to 3 counted twice, because they are mapped and belong to a tmpfs, a
  * memory file or a SysV segment (smaps)
  *
+ * To each come page tables, which the first step knows from some milliseconds ago.
+ *
  * Each step is an upper bound and takes more time than the one before; the first one that lies below the limit is the
  * answer. The kernel's counters behind the first two lag by some pages a CPU, so these must lie an eighth below it.
  *
  * Race: processes fork, exec and end while they are read one after the other, and for a moment memory may seem to be
  * there twice. So one look above the limit is not believed; the next one, two milliseconds later, is.
+ *
+ * Threat: how long steps 3 and 4 take is for the tree to say, by as many mappings as it likes. A look that has taken
+ * half a second ends with the bound of step 2 as its answer, and if that is above the limit twice it is believed.
+ *
+ * Threat: memory in places that cannot be searched. Where all of it together could pass the limit in two looks, the
+ * limit is not held, and that is an error.
  *
  * Threat: between two looks a tree can take what the machine gives in that time. The next look is due when the limit
  * could be reached at 4 GB/s, and not before 2 ms have passed.
@@ -30,6 +38,7 @@
 #define INTERVAL_MIN_NS (2 * NS_PER_MS)
 #define INTERVAL_MAX_NS (50 * NS_PER_MS)
 #define STATS_AGE_NS    (10 * NS_PER_MS)
+#define LOOK_MAX_NS     (500 * NS_PER_MS)
 #define LAG_SHARE       8
 
 struct watchdog {
@@ -37,12 +46,12 @@ struct watchdog {
 	struct watch_shared shared;
 	uint64_t limit;
 	uint64_t bound; /* the tree certainly has no more than this */
-	bool was_above;
+	bool was_above, was_in_doubt;
 	uint64_t stats_ns;
 };
 
-int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysvipc_fd, uint64_t memory_limit,
-	struct watchdog **ret_watchdog, struct error *err)
+int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, const struct watch_sysv *sysv,
+	uint64_t memory_limit, struct watchdog **ret_watchdog, struct error *err)
 {
 	cleanup_with(watchdog_freep) struct watchdog *watchdog = calloc(1, sizeof *watchdog);
 
@@ -51,7 +60,7 @@ int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysv
 	watchdog->limit = memory_limit;
 	watchdog->tree.proc_fd = -1;
 	if (watch_tree_init(&watchdog->tree, proc_fd, err) < 0 ||
-		watch_shared_init(&watchdog->shared, tmpfs_fds, n_tmpfs_fds, sysvipc_fd, err) < 0)
+		watch_shared_init(&watchdog->shared, tmpfs_fds, n_tmpfs_fds, sysv, err) < 0)
 		return -1;
 	*ret_watchdog = steal_ptr(&watchdog);
 	return 0;
@@ -89,21 +98,21 @@ static uint64_t sum_not_shared(const struct watch_tree *tree)
 	return sum;
 }
 
-static uint64_t sum_upper(const struct watch_tree *tree)
+static uint64_t sum_tables(const struct watch_tree *tree)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < tree->n; i++)
+		sum += tree->processes[i].table_bytes;
+	return sum;
+}
+
+static uint64_t sum_upper(struct watch_tree *tree)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < tree->n; i++)
 		sum += watch_memory_upper(tree, &tree->processes[i]);
-	return sum;
-}
-
-static uint64_t sum_counted_twice(const struct watchdog *watchdog)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < watchdog->tree.n; i++)
-		sum += watch_memory_counted_twice(&watchdog->tree, &watchdog->tree.processes[i], &watchdog->shared);
 	return sum;
 }
 
@@ -113,37 +122,64 @@ static bool is_clearly_below(const struct watchdog *watchdog, uint64_t bytes)
 }
 
 /* Steps 2 to 4. */
-static uint64_t measure_exactly(struct watchdog *watchdog, uint64_t shared_bytes)
+static uint64_t measure_exactly(struct watchdog *watchdog, uint64_t shared_bytes, uint64_t deadline_ns)
 {
-	uint64_t bytes = sum_upper(&watchdog->tree) + shared_bytes;
+	uint64_t upper = sum_upper(&watchdog->tree) + shared_bytes;
 	uint64_t shares, twice;
 
-	if (is_clearly_below(watchdog, bytes))
-		return bytes;
-	shares = watch_memory_shares(&watchdog->tree);
-	bytes = shares + shared_bytes;
-	if (bytes <= watchdog->limit || shared_bytes == 0)
-		return bytes;
-	twice = sum_counted_twice(watchdog);
+	if (is_clearly_below(watchdog, upper) || !watch_memory_shares(&watchdog->tree, deadline_ns, &shares))
+		return upper;
+	if (shares + shared_bytes <= watchdog->limit || shared_bytes == 0)
+		return shares + shared_bytes;
+	if (!watch_memory_counted_twice(&watchdog->tree, &watchdog->shared, deadline_ns, &twice))
+		return shares + shared_bytes < upper ? shares + shared_bytes : upper;
 	return (shares > twice ? shares - twice : 0) + shared_bytes;
 }
 
-static int measure(struct watchdog *watchdog, uint64_t *ret_bytes, struct error *err)
+static bool may_pass(const struct watchdog *watchdog, uint64_t bytes, uint64_t hidden_bytes)
 {
-	uint64_t shared_bytes;
+	return bytes > watchdog->limit || hidden_bytes > watchdog->limit - bytes;
+}
 
-	if (watch_shared_scan_is_due(&watchdog->shared) && watch_shared_scan(&watchdog->shared, &watchdog->tree, err) < 0)
-		return -1;
-	shared_bytes = watch_shared_bytes(&watchdog->shared);
-	watchdog->bound = sum_resident(&watchdog->tree) + shared_bytes + watch_shared_growth(&watchdog->shared);
-	*ret_bytes = sum_not_shared(&watchdog->tree) + shared_bytes;
-	if (watchdog->limit == UINT64_MAX ||
-		(is_clearly_below(watchdog, watchdog->bound) && !watch_shared_swap_is_used()))
-		return 0;
-	if (watch_shared_scan(&watchdog->shared, &watchdog->tree, err) < 0)
-		return -1;
-	watchdog->bound = *ret_bytes = measure_exactly(watchdog, watch_shared_bytes(&watchdog->shared));
+/* Fails where, for the second time, what could not be searched may be too much. */
+static int bear_hidden(struct watchdog *watchdog, uint64_t bytes, struct error *err)
+{
+	uint64_t hidden_bytes = watch_shared_hidden_bytes(&watchdog->shared);
+	bool in_doubt = hidden_bytes > 0 && may_pass(watchdog, bytes, hidden_bytes);
+	bool was_in_doubt = watchdog->was_in_doubt;
+
+	watchdog->was_in_doubt = in_doubt;
+	if (in_doubt)
+		watchdog->bound = UINT64_MAX;
+	if (in_doubt && was_in_doubt)
+		return watch_shared_set_error(&watchdog->shared, err);
 	return 0;
+}
+
+static bool is_far_below(const struct watchdog *watchdog)
+{
+	return is_clearly_below(watchdog, watchdog->bound) && watchdog->shared.hidden == WATCH_HIDDEN_NOTHING &&
+		!watch_shared_swap_is_used();
+}
+
+static int measure(struct watchdog *watchdog, uint64_t begin_ns, uint64_t *ret_bytes, struct error *err)
+{
+	struct watch_tree *tree = &watchdog->tree;
+	struct watch_shared *shared = &watchdog->shared;
+	uint64_t beside;
+
+	if (watch_shared_scan_is_due(shared) && watch_shared_scan(shared, tree, err) < 0)
+		return -1;
+	beside = watch_shared_bytes(shared, tree->tasks) + sum_tables(tree);
+	watchdog->bound = sum_resident(tree) + beside + watch_shared_growth(shared);
+	*ret_bytes = sum_not_shared(tree) + beside;
+	if (watchdog->limit == UINT64_MAX || is_far_below(watchdog))
+		return 0;
+	if (watch_shared_scan(shared, tree, err) < 0)
+		return -1;
+	beside = watch_shared_bytes(shared, tree->tasks);
+	watchdog->bound = *ret_bytes = measure_exactly(watchdog, beside, begin_ns + LOOK_MAX_NS);
+	return bear_hidden(watchdog, *ret_bytes, err);
 }
 
 /* The first look above the limit says "at the limit". */
@@ -165,8 +201,10 @@ int watchdog_sample(struct watchdog *watchdog, struct watchdog_sample *ret_sampl
 	if (now_ns - watchdog->stats_ns >= STATS_AGE_NS) {
 		watchdog->stats_ns = now_ns;
 		watch_tree_read_stats(tree);
+		if (watchdog->limit != UINT64_MAX)
+			watch_memory_read_tables(tree);
 	}
-	if (measure(watchdog, &bytes, err) < 0)
+	if (measure(watchdog, now_ns, &bytes, err) < 0)
 		return -1;
 	*ret_sample = (struct watchdog_sample){
 		.memory_bytes = believe(watchdog, bytes),

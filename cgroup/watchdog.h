@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cgroup/watch_shared.h"
 
 struct watchdog;
 
@@ -19,12 +20,13 @@ struct watchdog_sample {
 	uint64_t cpu_user_ns, cpu_system_ns; /* never decreases */
 };
 
-/* proc_fd: the root of the sandbox's proc mount; tmpfs_fds: directories of its tmpfs mounts; sysvipc_fd: its
- * /proc/sysvipc/shm opened inside, or -1. All borrowed. memory_limit: above which the exact, slower count is made
+/* proc_fd: the root of the sandbox's proc mount; tmpfs_fds: directories of its tmpfs mounts; sysv: what
+ * there is of its SysV IPC. All descriptors are borrowed. memory_limit: above which the exact, slower count is made
  * (UINT64_MAX: never). */
-must_check int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, int sysvipc_fd,
+must_check int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, const struct watch_sysv *sysv,
 	uint64_t memory_limit, struct watchdog **ret_watchdog, struct error *err);
-/* Processes that vanish meanwhile are no error. */
+/* Processes that vanish meanwhile are no error; that a limit of memory cannot be held is one, where that was seen in
+ * two looks. */
 must_check int watchdog_sample(struct watchdog *watchdog, struct watchdog_sample *ret_sample, struct error *err);
 /* When to look again, from how near the limits are: 2 to 50 ms in ns. */
 uint64_t watchdog_interval_ns(const struct watchdog *watchdog);

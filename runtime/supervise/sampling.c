@@ -4,7 +4,8 @@
  * Where the plan leaves memory, processes or CPU time to the supervisor, the watchdog says how soon the limit could be
  * reached at the earliest, and that is when the next look is due. Where nothing depends on it the looks only feed
  * the usage figures: the first one early, so that short runs have some, then at most one in 50 ms, and never so many
- * that they cost more than a hundredth of a CPU. Looks that hold a limit may cost a fifth.
+ * that they cost more than a hundredth of a CPU. Looks that hold a limit may cost a fifth, and
+ * where the tree makes them dear up to a third: it must not buy itself time in which nobody looks.
  *
  * CPU time is taken from the cgroup where there is one: it counts every process that ever ran, sampled or not.
  */
@@ -22,6 +23,7 @@
 #define EVENT_NS        (500 * NS_PER_MS)
 #define COARSE_SHARE    100 /* one hundredth of the time */
 #define ENFORCING_SHARE 5
+#define DEAR_SHARE      2
 
 static bool has_limits(const struct plan *plan)
 {
@@ -39,11 +41,12 @@ static bool needs_watchdog(const struct supervisor *s)
 static int make_watchdog(struct supervisor *s, struct error *err)
 {
 	const struct launched *l = s->launched;
+	const struct watch_sysv sysv = {l->sysvipc_fd, l->sysvipc_sem_fd, l->sysvipc_msg_fd};
 
 	if (s->sampler.watchdog != NULL || l->proc_fd < 0)
 		return 0;
-	return watchdog_new(l->proc_fd, l->tmpfs_fds, l->n_tmpfs, l->sysvipc_fd, s->plan->watch_memory_bytes,
-		&s->sampler.watchdog, err);
+	return watchdog_new(
+		l->proc_fd, l->tmpfs_fds, l->n_tmpfs, &sysv, s->plan->watch_memory_bytes, &s->sampler.watchdog, err);
 }
 
 static void keep_peaks(struct sampler *sampler)
@@ -139,8 +142,12 @@ static uint64_t first_interval(const struct supervisor *s)
 
 static uint64_t next_interval(const struct supervisor *s, uint64_t wanted_ns, uint64_t cost_ns)
 {
-	uint64_t least = cost_ns * (s->sampler.enforcing ? ENFORCING_SHARE : COARSE_SHARE);
+	uint64_t least = cost_ns * COARSE_SHARE;
 
+	if (s->sampler.enforcing && cost_ns * (ENFORCING_SHARE - DEAR_SHARE) > COARSE_NS)
+		least = cost_ns * DEAR_SHARE + COARSE_NS;
+	else if (s->sampler.enforcing)
+		least = cost_ns * ENFORCING_SHARE;
 	return wanted_ns > least ? wanted_ns : least;
 }
 

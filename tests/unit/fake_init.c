@@ -22,7 +22,9 @@
 #include "base/fd.h"
 #include "base/sys.h"
 
-static int open_views(int fds[3])
+#define VIEWS 5
+
+static int open_views(int fds[VIEWS])
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("proc", "/proc", "proc", 0, NULL) < 0 ||
 		mount("tmp", "/tmp", "tmpfs", 0, "size=256m") < 0)
@@ -30,12 +32,18 @@ static int open_views(int fds[3])
 	fds[0] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fds[1] = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC);
 	fds[2] = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fds[0] < 0 || fds[1] < 0 || fds[2] < 0 ? -1 : 0;
+	fds[3] = open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC);
+	fds[4] = open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC);
+	for (int i = 0; i < VIEWS; i++) {
+		if (fds[i] < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static _Noreturn void child(int control, void (*body)(int, void *), void *userdata)
 {
-	int fds[3];
+	int fds[VIEWS];
 	char go;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -45,7 +53,7 @@ static _Noreturn void child(int control, void (*body)(int, void *), void *userda
 		(void)fd_send(control, strerror(errno), strlen(strerror(errno)), NULL, 0);
 		_exit(91);
 	}
-	if (fd_send(control, "ok", 2, fds, 3) < 0)
+	if (fd_send(control, "ok", 2, fds, VIEWS) < 0)
 		_exit(92);
 	body(control, userdata);
 	_exit(0);
@@ -84,7 +92,7 @@ struct fake_tree fake_tree_start(void (*body)(int control, void *userdata), void
 	struct clone_args args = {.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_PIDFD,
 		.exit_signal = SIGCHLD,
 		.pidfd = (uintptr_t)&tree.pidfd};
-	int ends[2], fds[3];
+	int ends[2], fds[VIEWS];
 	size_t n_fds = 0;
 	char answer[128] = "";
 
@@ -98,12 +106,14 @@ struct fake_tree fake_tree_start(void (*body)(int control, void *userdata), void
 	(void)close(ends[1]);
 	map_ids(tree.pid);
 	cr_assert_eq(send(ends[0], "g", 1, MSG_NOSIGNAL), 1);
-	cr_assert_gt(fd_receive(ends[0], answer, sizeof answer - 1, fds, 3, &n_fds, 0), 0);
-	cr_assert_eq(n_fds, 3, "mounts in the new namespace: %s", answer);
+	cr_assert_gt(fd_receive(ends[0], answer, sizeof answer - 1, fds, VIEWS, &n_fds, 0), 0);
+	cr_assert_eq(n_fds, VIEWS, "mounts in the new namespace: %s", answer);
 	tree.control_fd = ends[0];
 	tree.proc_fd = fds[0];
 	tree.sysvipc_fd = fds[1];
 	tree.tmpfs_fd = fds[2];
+	tree.sem_fd = fds[3];
+	tree.msg_fd = fds[4];
 	return tree;
 }
 
@@ -116,7 +126,8 @@ pid_t fake_tree_fork(void)
 
 void fake_tree_stop(struct fake_tree *tree)
 {
-	int *const fds[] = {&tree->pidfd, &tree->proc_fd, &tree->sysvipc_fd, &tree->tmpfs_fd, &tree->control_fd};
+	int *const fds[] = {&tree->pidfd, &tree->proc_fd, &tree->sysvipc_fd, &tree->sem_fd, &tree->msg_fd,
+		&tree->tmpfs_fd, &tree->control_fd};
 
 	if (tree->pidfd >= 0) {
 		(void)sys_pidfd_send_signal(tree->pidfd, SIGKILL);

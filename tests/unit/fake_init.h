@@ -12,6 +12,8 @@ struct fake_tree {
 	int pidfd;
 	int proc_fd;    /* root of its proc */
 	int sysvipc_fd; /* its /proc/sysvipc/shm */
+	int sem_fd;     /* and sem */
+	int msg_fd;     /* and msg */
 	int tmpfs_fd;   /* a tmpfs of its own, mounted on /tmp inside */
 	int control_fd; /* the parent's end of a seqpacket socket; the other end is the init's */
 };

@@ -192,6 +192,8 @@ int launch_start(const struct plan *plan, struct launched **ret_launched, struct
 		.tty_fd = -1,
 		.proc_fd = tree.proc_fd,
 		.sysvipc_fd = tree.sysvipc_fd,
+		.sysvipc_sem_fd = tree.sem_fd,
+		.sysvipc_msg_fd = tree.msg_fd,
 		.mountinfo_fd = -1,
 		.mountinfo_check_fd = -1,
 		.tmpfs_fds = {tree.tmpfs_fd},
@@ -232,7 +234,8 @@ int launch_repair_mount(struct launched *launched, const struct mount_op *op, st
 static void close_all(struct launched *launched)
 {
 	int *const fds[] = {&launched->control_fd, &launched->stdin_fd, &launched->stdout_fd, &launched->stderr_fd,
-		&launched->proc_fd, &launched->sysvipc_fd, &launched->tmpfs_fds[0], &launched->pidfd};
+		&launched->proc_fd, &launched->sysvipc_fd, &launched->sysvipc_sem_fd, &launched->sysvipc_msg_fd,
+		&launched->tmpfs_fds[0], &launched->pidfd};
 
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		cleanup_close_fd(fds[i]);

@@ -5,13 +5,18 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -240,6 +245,114 @@ static void share_by_vfork(void)
 	(void)!read(ready[0], &c, 1);
 }
 
+/* The same where the child has a copy, all of which is written to: nothing is shared. */
+static void copy_by_waiting_clone(void)
+{
+	int ready[2];
+	char *memory, c;
+
+	if (pipe(ready) < 0)
+		_exit(86);
+	memory = mmap(NULL, HOG / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		_exit(80);
+	if (fake_tree_fork() == 0) {
+		fill(memory, HOG / 2);
+		if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL) == 0) {
+			fill(memory, HOG / 2);
+			(void)!write(ready[1], "r", 1);
+			for (;;)
+				(void)pause();
+		}
+		_exit(0);
+	}
+	(void)!read(ready[0], &c, 1);
+}
+
+#define STACK ((size_t)64 << 10)
+
+static int tell_and_wait(void *ready)
+{
+	(void)usleep(50000); /* by then the first thread has ended */
+	(void)!write(*(int *)ready, "r", 1);
+	for (;;)
+		(void)pause();
+	return 0;
+}
+
+/* A process that takes memory, and of which then only the second thread lives. */
+static void leave_to_second_thread(void (*take)(void))
+{
+	static int ready[2];
+	static char stack[STACK];
+	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	char c;
+
+	if (pipe(ready) < 0)
+		_exit(86);
+	if (fake_tree_fork() != 0) {
+		(void)!read(ready[0], &c, 1);
+		return;
+	}
+	take();
+	if (clone(tell_and_wait, stack + STACK - 64, flags, &ready[1]) < 0)
+		_exit(88);
+	(void)syscall(SYS_exit, 0);
+}
+
+static void outlive_the_first_thread(void)
+{
+	leave_to_second_thread(take_private);
+}
+
+static void outlive_with_memfile(void)
+{
+	leave_to_second_thread(take_written_memfile);
+}
+
+static void make_semaphores(void)
+{
+	for (size_t made = 0; made < HOG; made += 16384 * 64) {
+		if (semget(IPC_PRIVATE, 16384, 0600) < 0)
+			_exit(89);
+	}
+}
+
+#define FAR  ((uintptr_t)0x200000000000)
+#define STEP (2 * MIB)
+
+/* The same page of a file in each of many parts of the address space, which takes no memory but the tables of each. */
+static void take_page_tables(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	for (size_t i = 0; i < HOG / 4096; i++) {
+		const volatile char *page =
+			mmap((void *)(FAR + i * STEP), 4096, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+
+		if (page == MAP_FAILED)
+			_exit(90);
+		(void)*page;
+	}
+}
+
+#define QUEUES 256
+
+static void send_messages(void)
+{
+	static const struct {
+		long type;
+		char text[8192];
+	} message = {.type = 1};
+
+	for (int i = 0; i < QUEUES; i++) {
+		int queue = msgget(IPC_PRIVATE, 0600);
+
+		while (queue >= 0 && msgsnd(queue, &message, sizeof message.text, IPC_NOWAIT) == 0)
+			;
+	}
+}
+
 static void burn_cpu(void)
 {
 	uint64_t end = monotime_ns() + 400 * NS_PER_MS;
@@ -303,12 +416,12 @@ static struct look open_look(void (*act)(void), uint64_t limit)
 	struct scene scene = {act};
 	struct look look = {.tree = fake_tree_start(hold, &scene)};
 	struct error err = {0};
+	struct watch_sysv sysv;
 	char answer[8];
 
 	cr_assert_eq(recv(look.tree.control_fd, answer, sizeof answer, 0), 5, "the tree ended early");
-	harness_ok(watchdog_new(look.tree.proc_fd, &look.tree.tmpfs_fd, 1, look.tree.sysvipc_fd, limit, &look.watchdog,
-			   &err),
-		&err);
+	sysv = (struct watch_sysv){look.tree.sysvipc_fd, look.tree.sem_fd, look.tree.msg_fd};
+	harness_ok(watchdog_new(look.tree.proc_fd, &look.tree.tmpfs_fd, 1, &sysv, limit, &look.watchdog, &err), &err);
 	return look;
 }
 
@@ -368,6 +481,11 @@ static const struct {
 	{"forked copies", share_after_fork},
 	{"shared memory file", share_memfile},
 	{"vfork", share_by_vfork},
+	{"clone that waits and copies", copy_by_waiting_clone},
+	{"a first thread that ended", outlive_the_first_thread},
+	{"a memory file of such a process", outlive_with_memfile},
+	{"semaphores", make_semaphores},
+	{"page tables", take_page_tables},
 };
 
 Test(watchdog, counts_each_kind_of_memory_once)
@@ -380,6 +498,60 @@ Test(watchdog, is_cheap_far_below_the_limit)
 {
 	for (size_t i = 0; i < sizeof hogs / sizeof *hogs; i++)
 		expect_cheap(hogs[i].act, hogs[i].what);
+}
+
+/* What is in flight takes up to twice its size, as the allocator rounds. */
+Test(watchdog, counts_messages)
+{
+	struct look look = open_look(send_messages, MIB);
+	struct watchdog_sample sample = sample_twice(&look);
+
+	cr_expect_geq(sample.memory_bytes, QUEUES * 16384u);
+	cr_expect_leq(sample.memory_bytes, QUEUES * 16384u * 2 + SLACK);
+	close_look(&look);
+}
+
+#define LOOKED_AT 65536
+
+/* The last of several processes with many descriptors each has a memory file. */
+static void open_very_many(void)
+{
+	struct rlimit limit;
+	int ready[2];
+	char c;
+
+	if (pipe(ready) < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		_exit(86);
+	limit.rlim_cur = limit.rlim_max < 20000 ? limit.rlim_max : 20000;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	while (dup(0) >= 0)
+		;
+	for (rlim_t n = 0; n <= LOOKED_AT; n += limit.rlim_cur) {
+		if (fake_tree_fork() == 0) {
+			(void)close(MEMFILE_FD);
+			if (n + limit.rlim_cur > LOOKED_AT)
+				take_written_memfile();
+			(void)!write(ready[1], "r", 1);
+			for (;;)
+				(void)pause();
+		}
+		(void)!read(ready[0], &c, 1);
+	}
+}
+
+/* A search that ends early is not taken for one that found nothing. */
+Test(watchdog, is_in_doubt_where_there_are_too_many_descriptors)
+{
+	struct look look = open_look(open_very_many, TIGHT);
+	struct watchdog_sample sample = {0};
+	struct error err = {0};
+
+	harness_ok(watchdog_sample(look.watchdog, &sample, &err), &err);
+	cr_expect_eq(watchdog_interval_ns(look.watchdog), 2 * NS_PER_MS);
+	cr_expect_lt(watchdog_sample(look.watchdog, &sample, &err), 0);
+	cr_expect_eq(err.code, ERROR_LIMIT);
+	cr_expect_not_null(strstr(err.text, "descriptors"), "%s", err.text);
+	close_look(&look);
 }
 
 Test(watchdog, does_not_count_files_and_reservations)
