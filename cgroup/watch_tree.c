@@ -82,7 +82,7 @@ void watch_tree_done(struct watch_tree *tree)
 
 static int open_file(const struct watch_tree *tree, pid_t pid, const char *name)
 {
-	char path[48];
+	char path[96];
 
 	(void)snprintf(path, sizeof path, "%d/%s", (int)pid, name);
 	return openat(tree->proc_fd, path, O_RDONLY | O_CLOEXEC);
