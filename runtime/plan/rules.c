@@ -226,6 +226,39 @@ static void add_binds(struct rules *rules)
 	}
 }
 
+/* What is denied or protected in a tree is so wherever a bind shows that tree. A bind of the very path or of what lies
+ * below it hands it out on purpose. */
+static void follow_bind(struct rules *rules, const char *source, const char *target, size_t n)
+{
+	struct planner *planner = rules->planner;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct rule from = rules->list[i];
+		struct rule *rule;
+		const char *path;
+
+		if ((from.kind != RULE_DENY && from.kind != RULE_PROTECT) || strcmp(from.path, source) == 0 ||
+			!planner_is_below(from.path, source))
+			continue;
+		path = planner_join(planner, target, from.path + strlen(source) + (strcmp(source, "/") != 0));
+		rule = add_rule(rules, from.kind, path, from.said);
+		if (rule == NULL)
+			return;
+		rule->optional = from.optional;
+		rule->secret = from.secret;
+	}
+}
+
+static void follow_binds(struct rules *rules)
+{
+	size_t n = rules->n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (rules->list[i].kind == RULE_BIND)
+			follow_bind(rules, rules->list[i].source, rules->list[i].path, n);
+	}
+}
+
 static void add_tmpfs(struct rules *rules)
 {
 	const struct policy *policy = rules->planner->policy;
@@ -352,6 +385,7 @@ int planner_rules(struct planner *planner, struct error *err)
 		add_policy_path(&rules, &planner->policy->paths[i]);
 	add_workspace(&rules);
 	add_binds(&rules);
+	follow_binds(&rules);
 	add_tmpfs(&rules);
 	open_ways(&rules);
 	find_wanted(&rules);

@@ -204,6 +204,30 @@ Test(plan_rules, binds_and_tmpfs_cover)
 	check_sights(cases, COUNT(cases));
 }
 
+/* A bind shows a tree at a second place, not what is denied or protected in it. */
+Test(plan_rules, a_bind_is_no_way_around)
+{
+	static const struct sight_case cases[] = {
+		{"\"deny\": [\"secrets\"], \"bind\": [{\"source\": \".\", \"target\": \"@/home/a\", \"write\": false}]",
+			"@/home/a/secrets/key.pem", "hidden"},
+		{"\"deny\": [\"**/.env\"], \"bind\": [{\"source\": \"sub\", \"target\": \"@/outside/data\", \"write\": true}]",
+			"@/outside/data/.env", "hidden"},
+		{"\"deny\": [\"**/.env\"], \"bind\": [{\"source\": \"sub\", \"target\": \"@/outside/data\", \"write\": true}]",
+			"@/outside/data/deep/file", "host, writable"},
+		{"\"bind\": [{\"source\": \"~/\", \"target\": \"@/outside/data\", \"write\": false}]",
+			"@/outside/data/.ssh/id_ed25519", "hidden"},
+		{"\"bind\": [{\"source\": \"~/\", \"target\": \"@/outside/data\", \"write\": false}]",
+			"@/outside/data/notes", "host"},
+		{"\"protect\": [\".git/hooks\"], \"bind\": [{\"source\": \".git\", \"target\": \"@/outside/data\","
+		 "\"write\": true}]",
+			"@/outside/data/hooks", "host"},
+		{"\"bind\": [{\"source\": \"~/.ssh\", \"target\": \"@/outside/data\", \"write\": false}]",
+			"@/outside/data/id_ed25519", "host"},
+	};
+
+	check_sights(cases, COUNT(cases));
+}
+
 Test(plan_rules, what_is_global_in_proc_can_be_denied)
 {
 	static const struct sight_case cases[] = {
