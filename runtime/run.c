@@ -16,7 +16,7 @@ static int plan_with(struct policy_document *document, struct host *host, const 
 	if (policy_document_resolve(document, &policy, diag, err) < 0)
 		return -1;
 	if (probe_all || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
-		r = host_probe(host, command->workspace, err);
+		r = host_probe(host, command->workspace != NULL ? command->workspace : ".", err);
 	else
 		r = host_probe_cgroup(host, err);
 	if (r < 0)

@@ -46,7 +46,8 @@ static int forget_workspace(pinfold_host *host, const char *workspace, struct er
 {
 	char *copy;
 
-	if (str_equal(host->workspace, workspace))
+	/* What is relative to the current directory may be another place each time. */
+	if (workspace != NULL && workspace[0] == '/' && str_equal(host->workspace, workspace))
 		return 0;
 	copy = workspace == NULL ? NULL : strdup(workspace);
 	if (workspace != NULL && copy == NULL)
