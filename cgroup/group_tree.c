@@ -49,7 +49,7 @@ static int find_child(int fd, char name[NAME_MAX + 1])
 		close(copy);
 		return -1;
 	}
-	while (errno = 0, (entry = readdir(directory)) != NULL) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+	while (errno = 0, (entry = readdir(directory)) != NULL) {
 		if (!is_child(entry))
 			continue;
 		memcpy(name, entry->d_name, strlen(entry->d_name) + 1);

@@ -61,7 +61,7 @@ int group_sweep(const char *base, size_t *ret_removed, struct error *err)
 	if (directory == NULL)
 		return error_set_errno(err, group_error_code(errno), errno, "read cgroup", "cannot list %s", base);
 	(void)steal_fd(&base_fd);
-	while ((entry = readdir(directory)) != NULL) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+	while ((entry = readdir(directory)) != NULL) {
 		int swept = sweep_one(dirfd(directory), entry->d_name, deadline_ns);
 
 		n += swept > 0;

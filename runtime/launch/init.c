@@ -225,7 +225,7 @@ static const struct init_block *map_block(void)
 	if (address < 0 && address > -4096)
 		return NULL;
 	(void)init_call(__NR_close, INIT_FD_BLOCK);
-	return (const struct init_block *)address; /* NOLINT(performance-no-int-to-ptr): an address as the kernel gives it */
+	return (const struct init_block *)address;
 }
 
 static long run(struct tree *tree)

@@ -43,7 +43,7 @@ static bool environment_is_utf8(void)
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *value = getenv(names[i]); /* NOLINT(concurrency-mt-unsafe): read only */
+		const char *value = getenv(names[i]);
 
 		if (value != NULL && *value != '\0')
 			return strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;

@@ -104,7 +104,7 @@ static int resolve_directory(struct planner *planner, struct error *err)
 
 static int read_uid_base(uid_t *ret_base, struct error *err)
 {
-	const char *said = getenv("PINFOLD_UID_BASE"); /* NOLINT(concurrency-mt-unsafe): documented, read only */
+	const char *said = getenv("PINFOLD_UID_BASE");
 	struct error reason = {0};
 	uint64_t base;
 
