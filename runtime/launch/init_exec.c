@@ -260,6 +260,10 @@ long init_exec_command(const struct init_block *block, struct init_event *ret_fa
 	int status;
 
 	ret_failure->kind = INIT_EVENT_EXEC_FAILED;
+	if (block->n_argv == 0) {
+		(void)check(&start, -EINVAL, INIT_STEP_EXEC, "no command");
+		return -EINVAL;
+	}
 	if (block->n_argv > STRINGS_MAX || block->n_environment > STRINGS_MAX) {
 		(void)check(&start, -E2BIG, INIT_STEP_EXEC, "too many arguments");
 		return -E2BIG;
