@@ -38,8 +38,10 @@ static int document_new(const char *name, struct policy_document **ret_document,
 {
 	cleanup_with(policy_document_freep) struct policy_document *document = calloc(1, sizeof *document);
 
-	if (document == NULL)
-		return error_no_memory(err);
+	if (document == NULL) {
+		(void)error_no_memory(err);
+		return -1;
+	}
 	if (arena_new(&document->settings.arena, err) < 0)
 		return -1;
 	document->name = arena_strdup(document->settings.arena, name);
@@ -112,8 +114,10 @@ static int find_field(
 	}
 	(void)str_printable(name, shown, sizeof shown);
 	if (nearest != NULL)
-		return refuse(origin, diag, err, "%s: unknown field; did you mean \"%s\"?", shown, nearest);
-	return refuse(origin, diag, err, "%s: unknown field", shown);
+		(void)refuse(origin, diag, err, "%s: unknown field; did you mean \"%s\"?", shown, nearest);
+	else
+		(void)refuse(origin, diag, err, "%s: unknown field", shown);
+	return -1;
 }
 
 /* Reads one value and puts it. */

@@ -88,7 +88,7 @@ static bool is_kernel_tree(const char *squeezed)
 
 static const char *mounted_fault(const char *path, enum policy_path_use use)
 {
-	char squeezed[PATH_MAX];
+	char squeezed[PATH_MAX] = "";
 
 	if (path[0] != '/')
 		return use == PATH_BIND_TARGET ? "the target of a bind must be absolute" : NULL;
