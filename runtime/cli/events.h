@@ -25,7 +25,7 @@ struct events {
 /* No-op without --events. */
 must_check int cli_events_open(struct events *events, const struct settings *settings, struct error *err);
 /* A pinfold_event_fn; userdata: struct events. */
-void cli_events_add(void *events, const char *json);
+void cli_events_add(void *userdata, const char *json);
 /* What to poll for; fd -1 where nothing waits. */
 struct pollfd cli_events_poll(const struct events *events);
 /* Writes what can be written without waiting. */

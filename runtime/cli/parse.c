@@ -73,7 +73,7 @@ static int apply_option(struct settings *settings, const struct option_row *row,
 	case OPTION_FIXED: return cli_settings_override(settings, row->field, row->value, row->name, err);
 	case OPTION_FLAG: *(bool *)(void *)member = true; return 0;
 	case OPTION_TEXT:
-		if (*value == '\0')
+		if (value == NULL || *value == '\0')
 			return error_set(err, ERROR_USAGE, "options", "%s: the argument is empty", row->name);
 		*(const char **)(void *)member = value;
 		return 0;
