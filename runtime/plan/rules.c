@@ -148,14 +148,14 @@ static void add_said(struct rules *rules, const char *base, const char *said)
 	struct planner *planner = rules->planner;
 	size_t at = rules->from->access == ACCESS_DENY ? planner_pattern_at(said) : strlen(said);
 	const char *pattern = said + at;
-	const char *directory = at == 0 ? "." : arena_strndup(planner->arena, said, at);
+	const char *place = at == 0 ? "." : arena_strndup(planner->arena, said, at);
 	const char *path;
 
-	if (directory == NULL)
+	if (place == NULL)
 		return;
 	if (base != NULL)
-		directory = planner_join(planner, base, directory);
-	path = planner_expand(planner, directory);
+		place = planner_join(planner, base, place);
+	path = planner_expand(planner, place);
 	if (*pattern == '\0')
 		add_path(planner, path, rules);
 	else if (policy_path_has_parent_steps(pattern))
@@ -374,6 +374,7 @@ static void add_workspace(struct rules *rules)
 	}
 	rules->from = &workspace;
 	add_path(rules->planner, workspace.path, rules);
+	rules->from = NULL;
 }
 
 int planner_rules(struct planner *planner, struct error *err)
