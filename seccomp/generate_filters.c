@@ -58,7 +58,7 @@ static void builtins_write(FILE *out)
 
 int main(int argc, char **argv)
 {
-	FILE *out = argc == 2 ? fopen(argv[1], "w") : NULL;
+	FILE *out = argc == 2 ? fopen(argv[1], "we") : NULL;
 
 	if (out == NULL) {
 		fprintf(stderr, "usage: generate_filters FILE\n");

@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof other_architectures / sizeof *other_architectures; i++)
 		names_collect(&names, other_architectures[i], false);
 	qsort(names.entries, names.n, sizeof *names.entries, name_compare);
-	out = fopen(argv[1], "w");
+	out = fopen(argv[1], "we");
 	if (out == NULL)
 		fail("cannot write", argv[1]);
 	names_write(&names, out);
