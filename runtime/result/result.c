@@ -203,18 +203,22 @@ int result_json(const struct plan *plan, const struct outcome *outcome, char **r
 
 static int exit_status_of_setup(const struct error *error)
 {
-	if (strcmp(error->where, "exec") == 0 && error->code == ERROR_NOT_FOUND)
+	bool of_command = strcmp(error->where, "exec") == 0 || strcmp(error->where, "chdir") == 0;
+
+	if (of_command && error->code == ERROR_NOT_FOUND)
 		return EXIT_NOT_FOUND;
-	if (strcmp(error->where, "exec") == 0 && error->code == ERROR_PERMISSION_DENIED)
+	if (of_command && (error->code == ERROR_PERMISSION_DENIED || error->code == ERROR_LIMIT))
 		return EXIT_DENIED;
 	return EXIT_PINFOLD;
 }
 
 int result_exit_status(const struct outcome *outcome)
 {
+	bool failed = outcome->error.code != ERROR_NONE;
+
 	switch (outcome->status) {
-	case OUTCOME_EXITED: return outcome->exit_code;
-	case OUTCOME_SIGNALED: return SIGNAL_BASE + outcome->signal;
+	case OUTCOME_EXITED: return failed ? EXIT_PINFOLD : outcome->exit_code;
+	case OUTCOME_SIGNALED: return failed ? EXIT_PINFOLD : SIGNAL_BASE + outcome->signal;
 	case OUTCOME_TIMED_OUT:
 	case OUTCOME_CPU_TIME_EXCEEDED: return EXIT_TIME;
 	case OUTCOME_OUT_OF_MEMORY: return EXIT_MEMORY;

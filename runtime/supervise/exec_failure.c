@@ -28,10 +28,16 @@ static const struct step_words steps[] = {
 	[INIT_STEP_TTY] = {"tty", "cannot make the terminal the command's own"},
 };
 
+static enum error_code code_of(int sys_errno)
+{
+	if (sys_errno == ENOENT || sys_errno == ENOTDIR)
+		return ERROR_NOT_FOUND;
+	return sys_errno == E2BIG ? ERROR_LIMIT : ERROR_PERMISSION_DENIED;
+}
+
 static void explain_exec(const struct init_event *event, const char *program, struct error *err)
 {
-	bool missing = event->sys_errno == ENOENT || event->sys_errno == ENOTDIR;
-	enum error_code code = missing ? ERROR_NOT_FOUND : ERROR_PERMISSION_DENIED;
+	enum error_code code = code_of(event->sys_errno);
 	char name[NAME_MAX_SHOWN], other[NAME_MAX_SHOWN];
 
 	(void)str_printable(program, name, sizeof name);
@@ -46,6 +52,8 @@ static void explain_exec(const struct init_event *event, const char *program, st
 		error_set_fix(err, "a script needs a first line such as #!/bin/sh, a program must be for this machine");
 	else if (event->sys_errno == EACCES)
 		error_set_fix(err, "it must be a file with the x bit, readable inside and not on a noexec mount");
+	else if (event->sys_errno == E2BIG)
+		error_set_fix(err, "its arguments and environment together are too long");
 }
 
 void exec_failure_explain(const struct init_event *event, const char *program, struct error *ret_error)
@@ -59,6 +67,6 @@ void exec_failure_explain(const struct init_event *event, const char *program, s
 		return;
 	}
 	(void)str_printable(event->text, detail, sizeof detail);
-	(void)error_set_errno(ret_error, event->step == INIT_STEP_CHDIR ? ERROR_NOT_FOUND : ERROR_IO, event->sys_errno,
-		words->where, "%s%s%s", words->text, detail[0] == '\0' ? "" : ": ", detail);
+	(void)error_set_errno(ret_error, event->step == INIT_STEP_CHDIR ? code_of(event->sys_errno) : ERROR_IO,
+		event->sys_errno, words->where, "%s%s%s", words->text, detail[0] == '\0' ? "" : ": ", detail);
 }

@@ -21,6 +21,7 @@
 
 #define RUN_ID_BYTES      16
 #define SHELL_SIGNAL_BASE 128
+#define TICKS_NS          (100 * NS_PER_MS) /* by how much the kernel's two ways to count CPU time may differ */
 
 int settle_init(struct supervisor *s, struct error *err)
 {
@@ -67,23 +68,36 @@ static void settle_wait_status(struct outcome *outcome, int status)
 	}
 }
 
+/* The kernel's own limit for each process is later than the one that was asked for, or earlier where ours was lowered. */
+static uint64_t cpu_limit_ns(const struct plan *plan)
+{
+	const struct plan_rlimit *cpu = find_rlimit(plan, RLIMIT_CPU);
+	uint64_t ns = cpu == NULL ? LIMIT_NONE : (uint64_t)cpu->value.rlim_cur * NS_PER_S;
+
+	return cpu != NULL && plan->watch_cpu_ns < ns ? plan->watch_cpu_ns : ns;
+}
+
+static bool cpu_time_is_used(const struct supervisor *s, uint64_t used_ns)
+{
+	uint64_t limit_ns = cpu_limit_ns(s->plan);
+
+	return limit_ns != LIMIT_NONE && used_ns + TICKS_NS >= limit_ns;
+}
+
 static void settle_own_end(struct supervisor *s)
 {
 	struct outcome *outcome = &s->outcome;
-	const struct plan_rlimit *cpu = find_rlimit(s->plan, RLIMIT_CPU);
 	const struct plan_rlimit *file = find_rlimit(s->plan, RLIMIT_FSIZE);
 	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
 
 	outcome->status = outcome->has_exit_code ? OUTCOME_EXITED : OUTCOME_SIGNALED;
 	if (outcome->signal == SIGXFSZ && file != NULL)
 		set_limit(outcome, "file_size", (double)file->value.rlim_cur, (double)file->value.rlim_cur);
-	/* The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one. */
-	if (cpu == NULL || (outcome->signal != SIGXCPU && outcome->signal != SIGKILL))
-		return;
-	if (outcome->signal == SIGKILL && used_ns < cpu->value.rlim_cur * NS_PER_S)
+	/* The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one, and anybody may send them at any time. */
+	if ((outcome->signal != SIGXCPU && outcome->signal != SIGKILL) || !cpu_time_is_used(s, used_ns))
 		return;
 	outcome->status = OUTCOME_CPU_TIME_EXCEEDED;
-	set_limit(outcome, "cpu_time", (double)cpu->value.rlim_cur * 1000, (double)(used_ns / NS_PER_MS));
+	set_limit(outcome, "cpu_time", (double)(cpu_limit_ns(s->plan) / NS_PER_MS), (double)(used_ns / NS_PER_MS));
 }
 
 /* init ended without having said how the command ended. */
@@ -127,9 +141,8 @@ static void settle_cause(struct supervisor *s)
 		outcome->signal = SIGKILL;
 	if (outcome->status == OUTCOME_SIGNALED) { /* whatever the command made of it, we ended it */
 		outcome->has_exit_code = false;
-		outcome->signal = s->cause == END_CONSUMER ? SIGPIPE : SIGKILL;
+		outcome->signal = s->cause == END_CONSUMER && s->failure.code == ERROR_NONE ? SIGPIPE : SIGKILL;
 	}
-	outcome->error = s->failure;
 }
 
 /* init keeps the deadline too, for a supervisor that was stopped. */
@@ -158,6 +171,8 @@ static void settle_status(struct supervisor *s)
 		settle_own_end(s);
 	else
 		settle_silence(s);
+	if (s->failure.code != ERROR_NONE) /* of a consumer, perhaps after the command's own end */
+		s->outcome.error = s->failure;
 }
 
 static int mark_sampled(struct outcome *outcome, const char *name, struct error *err)
@@ -242,19 +257,26 @@ static bool child_ended_by(const struct outcome *outcome, int signo)
 	return outcome->status == OUTCOME_EXITED && outcome->exit_code == SHELL_SIGNAL_BASE + signo;
 }
 
+/* One process alone has met no limit of processes, even where it may have no second. */
+static bool processes_were_used_up(const struct supervisor *s)
+{
+	uint64_t most = s->plan->processes_max;
+
+	return most != LIMIT_NONE && most > 1 && s->sampler.sampled && s->sampler.processes_peak >= most;
+}
+
 static int settle_touched(struct supervisor *s, struct error *err)
 {
 	struct outcome *outcome = &s->outcome;
-	uint64_t most = s->plan->processes_max;
+	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
 
-	if (most != LIMIT_NONE && outcome->processes_peak != USAGE_UNKNOWN && outcome->processes_peak >= most &&
-		touch(outcome, "processes", err) < 0)
+	if (processes_were_used_up(s) &&
+		(touch(outcome, "processes", err) < 0 || mark_sampled(outcome, "limits_touched", err) < 0))
 		return -1;
 	if (child_ended_by(outcome, SIGXFSZ) && find_rlimit(s->plan, RLIMIT_FSIZE) != NULL &&
 		touch(outcome, "file_size", err) < 0)
 		return -1;
-	if (child_ended_by(outcome, SIGXCPU) && find_rlimit(s->plan, RLIMIT_CPU) != NULL &&
-		touch(outcome, "cpu_time", err) < 0)
+	if (child_ended_by(outcome, SIGXCPU) && cpu_time_is_used(s, used_ns) && touch(outcome, "cpu_time", err) < 0)
 		return -1;
 	return 0;
 }

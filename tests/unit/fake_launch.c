@@ -97,18 +97,24 @@ static void take_request(int control)
 		(void)kill(-1, request.signo);
 }
 
+static void add_usage(struct init_event *event)
+{
+	struct rusage usage;
+
+	(void)getrusage(RUSAGE_CHILDREN, &usage);
+	event->cpu_user_ns = (uint64_t)usage.ru_utime.tv_sec * NS_PER_S + (uint64_t)usage.ru_utime.tv_usec * 1000;
+	event->cpu_system_ns = (uint64_t)usage.ru_stime.tv_sec * NS_PER_S + (uint64_t)usage.ru_stime.tv_usec * 1000;
+	event->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
 static void finish(int control)
 {
 	struct init_event event = {.kind = INIT_EVENT_FINISHED};
-	struct rusage usage;
 
 	(void)kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)
 		event.survivors++;
-	(void)getrusage(RUSAGE_CHILDREN, &usage);
-	event.cpu_user_ns = (uint64_t)usage.ru_utime.tv_sec * NS_PER_S + (uint64_t)usage.ru_utime.tv_usec * 1000;
-	event.cpu_system_ns = (uint64_t)usage.ru_stime.tv_sec * NS_PER_S + (uint64_t)usage.ru_stime.tv_usec * 1000;
-	event.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	add_usage(&event);
 	say(control, event);
 }
 
@@ -141,6 +147,7 @@ static void init_body(int inherited, void *userdata)
 		if (pid == 0)
 			(void)usleep(1000);
 	}
+	add_usage(&exited);
 	say(control, exited);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -240,4 +241,114 @@ Test(ending, watches_cpu_time_of_the_whole_tree)
 	cr_expect_str_eq(run.outcome->limit_name, "cpu_time");
 	cr_expect_geq(run.outcome->limit_actual, 300);
 	run_drop(&run);
+}
+
+/* --- what is said of limits ------------------------------------------------------------------------------------------ */
+
+static bool is_listed(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_touched(const struct run *run, const char *name)
+{
+	return is_listed(run->outcome->limits_touched, run->outcome->n_limits_touched, name);
+}
+
+static bool is_sampled(const struct run *run, const char *name)
+{
+	return is_listed(run->outcome->usage_sampled, run->outcome->n_usage_sampled, name);
+}
+
+Test(ending, does_not_take_a_sent_signal_for_cpu_time)
+{
+	struct plan_rlimit limits[] = {{RLIMIT_CPU, {3, 4}, "cpu"}};
+	struct run run;
+
+	run_prepare(&run, "kill -XCPU $$");
+	run.plan.rlimits = limits;
+	run.plan.n_rlimits = 1;
+	run.plan.watch_cpu_ns = NS_PER_S;
+	run_go(&run);
+	cr_expect_eq(run.outcome->status, OUTCOME_SIGNALED);
+	cr_expect_eq(run.outcome->signal, SIGXCPU);
+	cr_expect_null(run.outcome->limit_name);
+	run_drop(&run);
+	run_prepare(&run, "sh -c 'kill -XCPU $$'; exit $?");
+	run.plan.rlimits = limits;
+	run.plan.n_rlimits = 1;
+	run_go(&run);
+	run_expect_exit(run.outcome, 128 + SIGXCPU);
+	cr_expect_not(is_touched(&run, "cpu_time"));
+	run_drop(&run);
+}
+
+Test(ending, believes_a_signal_of_cpu_time_that_is_used)
+{
+	struct plan_rlimit limits[] = {{RLIMIT_CPU, {1, 2}, "cpu"}};
+	struct run run;
+
+	run_prepare(&run, "ulimit -St 1; while :; do :; done");
+	run.plan.rlimits = limits;
+	run.plan.n_rlimits = 1;
+	run_go(&run);
+	cr_expect_eq(run.outcome->status, OUTCOME_CPU_TIME_EXCEEDED);
+	cr_expect_str_eq(run.outcome->limit_name, "cpu_time");
+	cr_expect_eq(run.outcome->limit_value, 1000);
+	run_drop(&run);
+}
+
+Test(ending, one_process_alone_meets_no_limit_of_processes)
+{
+	struct run run;
+
+	run_prepare(&run, "exec sleep 0.2");
+	run.plan.watch_processes = run.plan.processes_max = 1;
+	run_go(&run);
+	run_expect_exit(run.outcome, 0);
+	cr_expect_not(is_touched(&run, "processes"));
+	cr_expect_not(is_sampled(&run, "limits_touched"));
+	run_drop(&run);
+}
+
+Test(ending, says_that_a_limit_was_met_in_a_sample)
+{
+	struct run run;
+
+	run_prepare(&run, "sleep 0.5 & sleep 0.5 & wait");
+	run.plan.watch_processes = run.plan.processes_max = 3;
+	run_go(&run);
+	run_expect_exit(run.outcome, 0);
+	cr_expect(is_touched(&run, "processes"));
+	cr_expect(is_sampled(&run, "limits_touched"));
+	run_drop(&run);
+}
+
+/* Where the output cannot be written the caller is told so, and not that somebody closed a pipe. */
+static void expect_io_error(const char *script)
+{
+	struct run run;
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	cr_assert_geq(full, 0);
+	run_prepare(&run, script);
+	run.plan.output = PLAN_OUTPUT_RELAY;
+	run.plan.out_fd = full;
+	run.plan.err_fd = STDERR_FILENO;
+	run_go(&run);
+	cr_expect_eq(run.outcome->error.code, ERROR_IO, "%s", script);
+	cr_expect_eq(run.outcome->error.sys_errno, ENOSPC);
+	cr_expect_neq(run.outcome->signal, SIGPIPE);
+	run_drop(&run);
+	fd_close(full);
+}
+
+Test(ending, tells_why_output_could_not_be_written)
+{
+	expect_io_error("echo x");
+	expect_io_error("echo x; sleep 300");
 }
