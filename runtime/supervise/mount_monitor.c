@@ -18,13 +18,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/monotime.h"
 
 #define MOUNTINFO_MAX    (16u << 20)
-#define MOUNTPOINT_FIELD 4 /* from 0: id, parent, device, root, mount point */
+#define REPAIR_TRIES     6
+#define REPAIR_WAIT_NS   (NS_PER_MS / 4) /* doubled each time: 16 ms in all */
+#define MOUNTPOINT_FIELD 4               /* from 0: id, parent, device, root, mount point */
 
 struct mount_monitor {
 	const struct mount_plan *mounts;
@@ -113,6 +117,23 @@ static bool is_read_only_pin(const struct mount_op *op)
 	return op->kind == MOUNT_PIN && (op->flags & MOUNT_WRITE) == 0;
 }
 
+/* Race: a rename detaches the mount first and puts the new file in place a moment later; in between nothing can be
+ * mounted there. Waiting for that stops the supervisor for some milliseconds, where otherwise the run would be over. */
+static int repair(struct mount_monitor *monitor, const struct mount_op *op, struct error *ret_why)
+{
+	uint64_t wait_ns = REPAIR_WAIT_NS;
+
+	for (unsigned i = 0; i < REPAIR_TRIES; i++, wait_ns *= 2) {
+		const struct timespec pause = {.tv_nsec = (long)wait_ns};
+
+		*ret_why = (struct error){0};
+		if (monitor->hooks.repair(monitor->hooks.userdata, op, ret_why) == 0)
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return -1;
+}
+
 static int mount_again(struct mount_monitor *monitor, const struct mount_op *op, struct error *err)
 {
 	const char *kind = op->kind == MOUNT_MASK ? "mask_replaced" : "protection_replaced";
@@ -123,7 +144,7 @@ static int mount_again(struct mount_monitor *monitor, const struct mount_op *op,
 			"the protection of %s vanished: something outside replaced what it was mounted on", op->target);
 		return lose(monitor, op, kind, &why, err);
 	}
-	if (monitor->hooks.repair(monitor->hooks.userdata, op, &why) == 0)
+	if (repair(monitor, op, &why) == 0)
 		return violations_add(monitor->violations, kind, op->target, "masked_again", err);
 	(void)error_prefix(&why, "the protection of %s vanished and could not be restored", op->target);
 	return lose(monitor, op, kind, &why, err);

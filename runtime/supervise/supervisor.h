@@ -30,8 +30,8 @@ int supervisor_fd(const struct supervisor *supervisor); /* poll it for POLLIN */
 must_check int supervisor_dispatch(struct supervisor *supervisor, int timeout_ms, struct error *err);
 /* Async-signal-safe, from any thread, idempotent. */
 void supervisor_cancel(struct supervisor *supervisor);
-/* The descriptor to which supervisor_cancel() writes, an eventfd; a duplicate of it may be written to at any time, even when
- * the supervisor is gone. */
+/* The descriptor to which supervisor_cancel() writes, an eventfd; a duplicate of it may be written to at any time, even
+ * when the supervisor is gone. */
 int supervisor_cancel_fd(const struct supervisor *supervisor);
 must_check int supervisor_resize(struct supervisor *supervisor, unsigned rows, unsigned columns, struct error *err);
 /* After dispatch returned 1; lives as long as the supervisor. */

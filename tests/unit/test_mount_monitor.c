@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -46,7 +47,7 @@ struct scene {
 	struct violations violations;
 	struct mount_monitor *monitor;
 	int mountinfo_fd, check_fd;
-	bool can_repair;
+	int failing_repairs;
 	int repairs, losses;
 	const struct mount_op *repaired;
 	struct error why;
@@ -58,7 +59,7 @@ static int on_repair(void *userdata, const struct mount_op *op, struct error *er
 
 	scene->repairs++;
 	scene->repaired = op;
-	return scene->can_repair ? 0 : error_set_errno(err, ERROR_IO, EPERM, "repair", "mount");
+	return scene->repairs > scene->failing_repairs ? 0 : error_set_errno(err, ERROR_IO, EPERM, "repair", "mount");
 }
 
 static int on_lost(void *userdata, const struct error *why, struct error *err)
@@ -104,7 +105,6 @@ static void set_scene(struct scene *scene)
 	harness_ok(loop_new(&scene->loop, &err), &err);
 	harness_ok(arena_new(&scene->arena, &err), &err);
 	scene->violations = (struct violations){.arena = scene->arena, .added = on_added};
-	scene->can_repair = true;
 	harness_ok(mount_monitor_new(&scene->mounts, scene->mountinfo_fd, scene->check_fd, scene->loop,
 			   &scene->violations, &hooks, &scene->monitor, &err),
 		&err);
@@ -207,12 +207,28 @@ Test(mount_monitor, a_vanished_protection_is_not_repaired)
 	strike_scene(&scene);
 }
 
+/* The host's rename that replaced the file need not be over yet. */
+Test(mount_monitor, a_repair_is_tried_again)
+{
+	struct scene scene;
+
+	set_scene(&scene);
+	scene.failing_repairs = 2;
+	obey(&scene, "m");
+	turn(&scene);
+	cr_expect_eq(scene.repairs, 3);
+	cr_expect_eq(scene.losses, 0);
+	cr_assert_eq(scene.violations.n, 1);
+	cr_expect_str_eq(scene.violations.list[0].action, "masked_again");
+	strike_scene(&scene);
+}
+
 Test(mount_monitor, what_cannot_be_repaired_is_lost)
 {
 	struct scene scene;
 
 	set_scene(&scene);
-	scene.can_repair = false;
+	scene.failing_repairs = INT_MAX;
 	obey(&scene, "m");
 	turn(&scene);
 	cr_expect_eq(scene.losses, 1);
