@@ -7,14 +7,15 @@
  * machine has altogether, and by as much as that has grown since the last search a memory file may have grown. Others
  * may give shared memory back at the same time; therefore the search is repeated after a while in any case.
  *
- * Threat: a tree with very many open descriptors makes the search slow; it ends at a number of them. Descriptors of a
- * process that is not dumpable are closed to an ordinary user. What such a search did not see is not nothing: it may be
- * all the shared memory of the machine, and that is what is taken for it.
+ * Threat: a tree with very many open descriptors makes the search slow; it ends at a number of them and after a time.
+ * Descriptors of a process that is not dumpable are closed to an ordinary user. What such a search did not see is not
+ * nothing: it may be all the shared memory of the machine, and that is what is taken for it.
  *
  * Threat: SysV semaphores and messages are kernel memory that no process has: 64 bytes a semaphore, two more for each
  * task that may want to undo it, and a message as it is rounded up by the allocator.
  *
- * A memory file in flight over a socket, or held by a mapping that was given back page by page, is not found (docs/threat-model.md).
+ * A memory file in flight over a socket, or held by a mapping that was given back page by page, is not found
+ * (docs/threat-model.md).
  */
 #include "cgroup/watch_shared.h"
 
@@ -36,7 +37,7 @@
 #include "base/monotime.h"
 
 #define SCAN_AGE_NS      (250 * NS_PER_MS)
-#define DESCRIPTORS_MAX  65536
+#define DESCRIPTORS_MAX  32768
 #define SYSVIPC_MAX      (16u << 20)
 #define BLOCK_BYTES      512
 #define SYSV_RSS_COLUMN  14
@@ -211,6 +212,12 @@ static int add_memfile(struct watch_shared *shared, const struct stat *st, struc
 	return 0;
 }
 
+/* How long a search may be. */
+struct budget {
+	size_t descriptors;
+	uint64_t deadline_ns;
+};
+
 static void hide(struct watch_shared *shared, enum watch_hidden hidden, pid_t pid)
 {
 	shared->hidden = hidden;
@@ -245,7 +252,7 @@ static DIR *open_descriptors(const struct watch_tree *tree, const struct watch_p
 }
 
 static int scan_process(struct watch_shared *shared, const struct watch_tree *tree, const struct watch_process *process,
-	size_t *budget, struct error *err)
+	struct budget *budget, struct error *err)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = open_descriptors(tree, process);
 	struct dirent *entry;
@@ -258,11 +265,11 @@ static int scan_process(struct watch_shared *shared, const struct watch_tree *tr
 	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.')
 			continue;
-		if (*budget == 0) {
+		if (budget->descriptors == 0 || monotime_ns() > budget->deadline_ns) {
 			hide(shared, WATCH_HIDDEN_MANY, process->pid);
 			return 0;
 		}
-		(*budget)--;
+		budget->descriptors--;
 		if (look_at_descriptor(shared, dirfd(dir), entry->d_name, process->pid, err) < 0)
 			return -1;
 	}
@@ -295,9 +302,9 @@ static void count_memfiles(struct watch_shared *shared)
 	shared->n_memfiles = n;
 }
 
-int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree, struct error *err)
+int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree, uint64_t deadline_ns, struct error *err)
 {
-	size_t budget = DESCRIPTORS_MAX;
+	struct budget budget = {DESCRIPTORS_MAX, deadline_ns};
 
 	shared->n_memfiles = 0;
 	shared->hidden = WATCH_HIDDEN_NOTHING;
@@ -331,8 +338,7 @@ int watch_shared_set_error(const struct watch_shared *shared, struct error *err)
 	switch (shared->hidden) {
 	case WATCH_HIDDEN_MANY:
 		return error_set(err, ERROR_LIMIT, "watchdog",
-			"the memory limit cannot be held: the processes have more than %d open descriptors",
-			DESCRIPTORS_MAX);
+			"the memory limit cannot be held: the processes have more open descriptors than can be looked at");
 	case WATCH_HIDDEN_CLOSED:
 		(void)error_set(err, ERROR_LIMIT, "watchdog",
 			"the memory limit cannot be held: the descriptors of process %d are closed to pinfold",

@@ -20,7 +20,7 @@ struct watch_sysv {
 /* What keeps a search from being complete. */
 enum watch_hidden {
 	WATCH_HIDDEN_NOTHING,
-	WATCH_HIDDEN_MANY,   /* more descriptors than are looked at */
+	WATCH_HIDDEN_MANY,   /* more descriptors than can be looked at */
 	WATCH_HIDDEN_CLOSED, /* the descriptors of a process must not be looked at */
 	WATCH_HIDDEN_SYSV    /* what there is of SysV IPC cannot be read, or is too long */
 };
@@ -55,8 +55,9 @@ uint64_t watch_shared_hidden_bytes(const struct watch_shared *shared);
 int watch_shared_set_error(const struct watch_shared *shared, struct error *err);
 /* By how much shared memory on this machine has grown since the last scan: no memory file hides more. */
 uint64_t watch_shared_growth(const struct watch_shared *shared);
-/* Looks for memory files among the descriptors of the tree. */
-must_check int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree, struct error *err);
+/* Looks for memory files among the descriptors of the tree, until the deadline. */
+must_check int watch_shared_scan(
+	struct watch_shared *shared, const struct watch_tree *tree, uint64_t deadline_ns, struct error *err);
 bool watch_shared_scan_is_due(const struct watch_shared *shared);
 /* Whether watch_shared_bytes counts the object that is mapped: device, inode and path as in smaps. */
 bool watch_shared_counts(

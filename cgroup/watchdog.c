@@ -46,7 +46,7 @@ struct watchdog {
 	struct watch_shared shared;
 	uint64_t limit;
 	uint64_t bound; /* the tree certainly has no more than this */
-	bool was_above, was_in_doubt;
+	bool was_above, was_hidden, was_in_doubt;
 	uint64_t stats_ns;
 };
 
@@ -141,19 +141,19 @@ static bool may_pass(const struct watchdog *watchdog, uint64_t bytes, uint64_t h
 	return bytes > watchdog->limit || hidden_bytes > watchdog->limit - bytes;
 }
 
-/* Fails where, for the second time, what could not be searched may be too much. */
+/* Fails where, for the second time, what could not be searched may be too much. What came during the search may be too
+ * much as well, and is seen by the next one. */
 static int bear_hidden(struct watchdog *watchdog, uint64_t bytes, struct error *err)
 {
 	uint64_t hidden_bytes = watch_shared_hidden_bytes(&watchdog->shared);
-	bool in_doubt = hidden_bytes > 0 && may_pass(watchdog, bytes, hidden_bytes);
-	bool was_in_doubt = watchdog->was_in_doubt;
+	bool is_hidden = hidden_bytes > 0 && may_pass(watchdog, bytes, hidden_bytes);
+	bool was_hidden = watchdog->was_hidden;
 
-	watchdog->was_in_doubt = in_doubt;
-	if (in_doubt)
+	watchdog->was_hidden = is_hidden;
+	watchdog->was_in_doubt = is_hidden || may_pass(watchdog, bytes, watch_shared_growth(&watchdog->shared));
+	if (watchdog->was_in_doubt)
 		watchdog->bound = UINT64_MAX;
-	if (in_doubt && was_in_doubt)
-		return watch_shared_set_error(&watchdog->shared, err);
-	return 0;
+	return is_hidden && was_hidden ? watch_shared_set_error(&watchdog->shared, err) : 0;
 }
 
 static bool is_far_below(const struct watchdog *watchdog)
@@ -162,23 +162,26 @@ static bool is_far_below(const struct watchdog *watchdog)
 		!watch_shared_swap_is_used();
 }
 
-static int measure(struct watchdog *watchdog, uint64_t begin_ns, uint64_t *ret_bytes, struct error *err)
+static int measure(struct watchdog *watchdog, uint64_t deadline_ns, uint64_t *ret_bytes, struct error *err)
 {
 	struct watch_tree *tree = &watchdog->tree;
 	struct watch_shared *shared = &watchdog->shared;
+	bool scan = watch_shared_scan_is_due(shared);
 	uint64_t beside;
 
-	if (watch_shared_scan_is_due(shared) && watch_shared_scan(shared, tree, err) < 0)
+	if (scan && watch_shared_scan(shared, tree, deadline_ns, err) < 0)
 		return -1;
 	beside = watch_shared_bytes(shared, tree->tasks) + sum_tables(tree);
 	watchdog->bound = sum_resident(tree) + beside + watch_shared_growth(shared);
 	*ret_bytes = sum_not_shared(tree) + beside;
-	if (watchdog->limit == UINT64_MAX || is_far_below(watchdog))
+	if (watchdog->limit == UINT64_MAX || is_far_below(watchdog)) {
+		watchdog->was_hidden = watchdog->was_in_doubt = false;
 		return 0;
-	if (watch_shared_scan(shared, tree, err) < 0)
+	}
+	if (!scan && watch_shared_scan(shared, tree, deadline_ns, err) < 0)
 		return -1;
 	beside = watch_shared_bytes(shared, tree->tasks);
-	watchdog->bound = *ret_bytes = measure_exactly(watchdog, beside, begin_ns + LOOK_MAX_NS);
+	watchdog->bound = *ret_bytes = measure_exactly(watchdog, beside, deadline_ns);
 	return bear_hidden(watchdog, *ret_bytes, err);
 }
 
@@ -204,7 +207,7 @@ int watchdog_sample(struct watchdog *watchdog, struct watchdog_sample *ret_sampl
 		if (watchdog->limit != UINT64_MAX)
 			watch_memory_read_tables(tree);
 	}
-	if (measure(watchdog, now_ns, &bytes, err) < 0)
+	if (measure(watchdog, now_ns + LOOK_MAX_NS, &bytes, err) < 0)
 		return -1;
 	*ret_sample = (struct watchdog_sample){
 		.memory_bytes = believe(watchdog, bytes),
@@ -223,4 +226,9 @@ uint64_t watchdog_interval_ns(const struct watchdog *watchdog)
 	if (ns < INTERVAL_MIN_NS)
 		return INTERVAL_MIN_NS;
 	return ns > INTERVAL_MAX_NS ? INTERVAL_MAX_NS : ns;
+}
+
+bool watchdog_is_suspicious(const struct watchdog *watchdog)
+{
+	return watchdog->was_above || watchdog->was_in_doubt;
 }

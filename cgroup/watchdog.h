@@ -30,6 +30,8 @@ must_check int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fd
 must_check int watchdog_sample(struct watchdog *watchdog, struct watchdog_sample *ret_sample, struct error *err);
 /* When to look again, from how near the limits are: 2 to 50 ms in ns. */
 uint64_t watchdog_interval_ns(const struct watchdog *watchdog);
+/* Whether the last look saw what one look alone does not prove: the next one is then due at once, whatever it costs. */
+bool watchdog_is_suspicious(const struct watchdog *watchdog);
 struct watchdog *watchdog_free(struct watchdog *watchdog);
 CLEANUP_DEFINE(struct watchdog, watchdog_free)
 

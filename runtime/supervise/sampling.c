@@ -144,6 +144,8 @@ static uint64_t next_interval(const struct supervisor *s, uint64_t wanted_ns, ui
 {
 	uint64_t least = cost_ns * COARSE_SHARE;
 
+	if (s->sampler.enforcing && s->sampler.watchdog != NULL && watchdog_is_suspicious(s->sampler.watchdog))
+		return wanted_ns;
 	if (s->sampler.enforcing && cost_ns * (ENFORCING_SHARE - DEAR_SHARE) > COARSE_NS)
 		least = cost_ns * DEAR_SHARE + COARSE_NS;
 	else if (s->sampler.enforcing)

@@ -548,6 +548,7 @@ Test(watchdog, is_in_doubt_where_there_are_too_many_descriptors)
 
 	harness_ok(watchdog_sample(look.watchdog, &sample, &err), &err);
 	cr_expect_eq(watchdog_interval_ns(look.watchdog), 2 * NS_PER_MS);
+	cr_expect(watchdog_is_suspicious(look.watchdog));
 	cr_expect_lt(watchdog_sample(look.watchdog, &sample, &err), 0);
 	cr_expect_eq(err.code, ERROR_LIMIT);
 	cr_expect_not_null(strstr(err.text, "descriptors"), "%s", err.text);
