@@ -89,7 +89,6 @@ struct plan {
 	struct plan_identity identity;
 	struct mount_plan mounts;
 	bool loopback;
-	bool loopback_required;
 	const char *hostname;
 	struct filter filter;
 	struct plan_rlimit *rlimits;
