@@ -40,6 +40,20 @@ def mask_replaced_by_the_host(box):
     check(result.violations(), f"it is not reported: {result.brief()}")
 
 
+@case("a denied file that the host saves anew while everything inside sleeps is hidden again")
+def mask_replaced_while_idle(box):
+    secret = box.file("secret.txt", "OLD")
+    script = "true >started; sleep 2; cat secret.txt; echo held: read it"
+    live = box.start("/bin/sh", "-c", script, box.mark, options=["--deny", secret])
+    box.wait_for("started")
+    time.sleep(0.5)
+    os.rename(box.file("secret.new", "NEW"), secret)
+    result = live.result()
+    check("NEW" not in result.out and "held:" in result.out, result.brief())
+    told = [(v["path"], v["action"]) for v in result.violations("mask_replaced")]
+    check(told == [(secret, "masked_again")], f"it is not reported: {result.brief()}")
+
+
 WRITE_ON = r"""
 import os, sys, time
 open("started", "w").close()
@@ -58,7 +72,7 @@ print("held")
 """
 
 
-@case("a protected directory that the host removes and makes anew is read-only again")
+@case("a protected directory that the host removes and makes anew ends the run")
 def protected_directory_remade(box):
     box.file("etc/conf", "x")
     policy = box.policy_file({"version": 1, "extends": ":workspace-write", "filesystem": {"protect": ["etc"]}})
@@ -69,8 +83,10 @@ def protected_directory_remade(box):
     os.rmdir(box.inside("etc"))
     os.mkdir(box.inside("etc"))
     result = live.result()
-    check("ESCAPED" not in result.out, result.brief())
-    check(result.violations(), f"it is not reported: {result.brief()}")
+    check("ESCAPED" not in result.out and result.status == "signaled", result.brief())
+    check(result.doc["error"]["code"] == "unenforceable", result.brief())
+    told = [(v["path"], v["action"]) for v in result.violations("protection_replaced")]
+    check(told == [(box.inside("etc"), "killed")], f"it is not reported: {result.brief()}")
 
 
 @case("a denied file cannot be read by another name")

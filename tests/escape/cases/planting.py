@@ -107,6 +107,42 @@ def plant_protected_names(box):
     check(result.violations(), f"nothing of it is reported: {result.brief()}")
 
 
+DEEP_PLANT = r"""
+import os
+os.makedirs(".git", exist_ok=True)
+open("post-checkout", "w").write("#!/bin/sh\ntrue\n")
+os.mkdir("tree")
+os.rename("post-checkout", "tree/post-checkout")
+here = os.getcwd()
+os.chdir("tree")
+for i in range(600):
+    os.mkdir("d")
+    os.chdir("d")
+os.chdir(here)
+os.rename("tree", ".git/hooks")
+print("held: planted")
+"""
+
+
+@case("a planted tree of many levels is gone afterwards, and reported")
+def plant_a_deep_tree(box):
+    result = held(box.python(DEEP_PLANT))
+    check(os.listdir(box.inside(".git")) == [], f"left: {os.listdir(box.inside('.git'))}")
+    told = {(v["path"], v["action"]) for v in result.violations("planted")}
+    check((".git/hooks", "removed") in told, result.brief())
+
+
+@case("another user's files are not removed where the command moves them under a protected name", only="root")
+def plant_what_is_of_others(box):
+    box.file("mine/other/precious", "precious")
+    os.chown(box.workspace, 1234, 1234)
+    os.chown(box.inside("mine"), 1234, 1234)
+    result = held(box.sh("mkdir .git && mv mine .git/hooks && echo held: moved"))
+    left = [v["path"] for v in result.violations("left_behind")]
+    check(len(left) == 1 and not os.path.lexists(box.inside(".git/hooks")), result.brief())
+    check(os.path.exists(os.path.join(box.inside(left[0]), "other/precious")), "it is gone")
+
+
 @case("protecting absent names leaves no placeholder behind")
 def no_placeholders(box):
     policy = box.policy_file(
