@@ -34,9 +34,9 @@ struct outcome_stream {
 };
 
 struct outcome_violation {
-	const char *kind; /* "planted", "mask_replaced" */
+	const char *kind; /* "planted", "link_replaced", "left_behind", "mask_replaced", "protection_replaced" */
 	const char *path;
-	const char *action; /* "removed", "masked_again", "killed", "none" */
+	const char *action; /* "removed", "restored", "set_aside", "masked_again", "killed", "none" */
 };
 
 struct outcome {
