@@ -205,3 +205,46 @@ def zero_is_no_limit(box):
     for value in ("-1", "NaN", "1e300", "5 ", "", "inf", "0x10", "99999999999999999999"):
         code, _out, err, _ = box.pinfold("run", "--timeout", value, "--", "/bin/true")
         check(code == 2, f"--timeout {value!r}: exit {code} {err!r}")
+
+
+HIDDEN = {
+    "threads that outlive the first one": "import ctypes, threading, time\n"
+    "def take():\n time.sleep(0.2); held = bytearray(300 << 20); held[::4096] = b'x' * len(held[::4096])\n"
+    " time.sleep(3); print('ESCAPED: 300 MiB', flush=True)\n"
+    "threading.Thread(target=take).start(); ctypes.CDLL(None).pthread_exit(None)",
+    "semaphores": "import ctypes, time\nlibc = ctypes.CDLL(None)\n"
+    "made = sum(libc.semget(0, 16384, 0o600) >= 0 for _ in range(300))\n"
+    "time.sleep(3); print('ESCAPED:' if made > 100 else 'held:', made, 'arrays of 1 MiB')",
+    "messages": "import ctypes, time\nlibc, made = ctypes.CDLL(None), 0\n"
+    "text = ctypes.create_string_buffer(b'\\1' + bytes(8199), 8200)\n"
+    "for _ in range(20000):\n queue = libc.msgget(0, 0o600)\n"
+    " made += sum(libc.msgsnd(queue, text, 8192, 0o4000) == 0 for _ in range(2)) if queue >= 0 else 0\n"
+    "time.sleep(3); print('ESCAPED:' if made > 20000 else 'held:', made, 'messages of 8 KiB')",
+    "behind very many descriptors": "import os, time\n"
+    "def fill():\n try:\n  while True: os.dup(0)\n except OSError: pass\n"
+    "for _ in range(70):\n if os.fork() == 0: fill(); time.sleep(60)\n"
+    "time.sleep(2); fd = os.memfd_create('hog')\n"
+    "for _ in range(300): os.write(fd, bytes(1 << 20))\n"
+    "time.sleep(6); print('ESCAPED: 300 MiB')",
+}
+
+
+def hidden_case(kind):
+    @case(f"memory that no process shows ends the run too: {kind}")
+    def hidden(box):
+        result = box.python(HIDDEN[kind], options=[*MEMORY, "--pids", "100"], outer=OUTER)
+        check("ESCAPED" not in result.out, result.brief())
+        ended = result.status == "out_of_memory" or (result.code == 125 and result.doc["error"]["code"] == "limit")
+        check(ended or "held:" in result.out, result.brief())
+
+
+for hidden_kind in HIDDEN:
+    hidden_case(hidden_kind)
+
+
+@case("a signal that was sent is no limit that was reached")
+def sent_signals(box):
+    result = box.sh("kill -XCPU $$", options=["--cpu-time", "5s"])
+    check(result.status == "signaled" and result.doc["limit_hit"] is None, result.brief())
+    result = box.run("/bin/true", options=["--pids", "1"])
+    check(result.status == "exited" and result.doc["limits_touched"] == [], result.brief())
