@@ -14,8 +14,8 @@
  *  - Out parameters are named ret_* and are written on success only.
  *  - Strings are NUL-terminated UTF-8 (paths and arguments: bytes). Strings returned as `const char *` belong to the
  *    object they were asked of and live as long as it does. Every `*_free` accepts NULL and returns NULL.
- *  - No global state, no signal handler, no exit, nothing printed. The end of a run sends the process a SIGCHLD, as that of
- *    any child; a handler and a wait for any child of the program's own do no harm to it.
+ *  - No global state, no signal handler, no exit, nothing printed. The end of a run sends the process a SIGCHLD, as
+ * that of any child; a handler and a wait for any child of the program's own do no harm to it.
  *  - Different objects may be used from different threads
  *    at once; one object from one thread at a time, except pinfold_run_cancel(). A host may be shared by all threads.
  */

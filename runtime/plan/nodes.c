@@ -356,6 +356,8 @@ static void emit_node(struct planner *planner, const struct node *node)
 	if (op == NULL)
 		return;
 	op->flags = node->flags;
+	if (planner->idmap_lost)
+		op->flags &= ~(unsigned)(MOUNT_IDMAP | MOUNT_TRY_IDMAP);
 	op->source = node->source;
 	if (op->kind == MOUNT_BIND && (op->flags & (MOUNT_WRITE | MOUNT_IDMAP)) != 0 &&
 		(op->flags & MOUNT_DEVICE) == 0 && stat(op->source, &st) == 0) {

@@ -130,6 +130,8 @@ static int decide_identity(struct planner *planner, struct error *err)
 	identity->mapped = host->privileged && planner->policy->identity == IDENTITY_AUTO && !lost;
 	if (!identity->mapped)
 		return 0;
+	planner->idmap_lost = planner->policy->enforcement == ENFORCEMENT_BEST_EFFORT &&
+		host->facts[FACT_IDMAPPED_MOUNT].state == FACT_NO;
 	identity->inner_uid = INNER_ID;
 	identity->inner_gid = INNER_ID;
 	return read_uid_base(&identity->uid_base, err);

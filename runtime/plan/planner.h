@@ -51,9 +51,8 @@ struct planner {
 	size_t n_nodes;
 	struct node_index *index; /* nodes by path */
 	bool globs_cut;           /* the bound on entries looked at was met */
+	bool idmap_lost;          /* best-effort where no mount can be id-mapped: the mounts are as they are */
 	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */
-	bool foreign_owner;       /* a writable path belongs to somebody else than the workspace does */
-	bool has_masks;
 };
 
 /* paths.c: all return strings of the arena, NULL where memory is out or as said. */
