@@ -230,6 +230,15 @@ static void limit_output(struct planner *planner)
 		row->reason = "the streams are connected directly";
 }
 
+/* Inside another sandbox of ours it is set already, and the filter there lets nobody set it again. */
+static void limit_core(struct planner *planner)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_CORE, &now) < 0 || now.rlim_cur != 1 || now.rlim_max != 1)
+		add_rlimit(planner, RLIMIT_CORE, "core", 1, 1);
+}
+
 int planner_limits(struct planner *planner, struct error *err)
 {
 	planner->plan->watch_memory_bytes = LIMIT_NONE;
@@ -243,6 +252,6 @@ int planner_limits(struct planner *planner, struct error *err)
 	limit_open_files(planner);
 	limit_tmp_size(planner);
 	limit_output(planner);
-	add_rlimit(planner, RLIMIT_CORE, "core", 1, 1);
+	limit_core(planner);
 	return arena_check(planner->arena, err);
 }
