@@ -13,6 +13,57 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define DIRECTORIES_MAX 4
+#define DIRECTORY_SIZE  256
+
+/* Those of the one test that this process runs; a child that it forks has none of its own to remove. */
+static struct {
+	char paths[DIRECTORIES_MAX][DIRECTORY_SIZE];
+	pid_t owner;
+} directories;
+
+static void note_directory(const char *path)
+{
+	for (size_t i = 0; i < DIRECTORIES_MAX; i++) {
+		if (directories.paths[i][0] != '\0')
+			continue;
+		(void)snprintf(directories.paths[i], DIRECTORY_SIZE, "%s", path);
+		directories.owner = getpid();
+		return;
+	}
+}
+
+static void forget_directory(const char *path)
+{
+	for (size_t i = 0; i < DIRECTORIES_MAX; i++) {
+		if (strcmp(directories.paths[i], path) == 0)
+			directories.paths[i][0] = '\0';
+	}
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	(void)status;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int remove_tree(const char *path)
+{
+	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* An assertion that fails ends the test before it has removed them. */
+static void remove_directories(void)
+{
+	for (size_t i = 0; directories.owner == getpid() && i < DIRECTORIES_MAX; i++) {
+		if (directories.paths[i][0] != '\0' && remove_tree(directories.paths[i]) < 0 && errno != ENOENT)
+			(void)fprintf(stderr, "remove %s: %s\n", directories.paths[i], strerror(errno));
+	}
+}
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -36,6 +87,7 @@ static __attribute__((noinline)) void scrub_stack(int depth)
 
 void harness_leak_check(void)
 {
+	remove_directories();
 	scrub_stack(8);
 	if (__lsan_do_recoverable_leak_check() != 0)
 		abort();
@@ -43,6 +95,7 @@ void harness_leak_check(void)
 #else
 void harness_leak_check(void)
 {
+	remove_directories();
 }
 #endif
 
@@ -53,23 +106,16 @@ int harness_tmpdir(char *ret_path, size_t size)
 
 	(void)snprintf(ret_path, size, "%s/pinfold-unit-XXXXXX", parent != NULL ? parent : "/tmp");
 	cr_assert_not_null(mkdtemp(ret_path), "mkdtemp %s: %s", ret_path, strerror(errno));
+	note_directory(ret_path);
 	fd = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_geq(fd, 0, "open %s: %s", ret_path, strerror(errno));
 	return fd;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	(void)status;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void harness_rm_tree(const char *path)
 {
-	cr_assert_eq(nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT), 0, "remove %s: %s", path,
-		strerror(errno));
+	forget_directory(path);
+	cr_assert_eq(remove_tree(path), 0, "remove %s: %s", path, strerror(errno));
 }
 
 int harness_count_fds(void)

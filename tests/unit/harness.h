@@ -18,7 +18,8 @@
 
 #include "base/error.h"
 
-/* Fails the test where memory is lost, in builds with AddressSanitizer; criterion itself takes no notice of leaks. */
+/* Fails the test where memory is lost, in builds with AddressSanitizer; criterion itself takes no notice of leaks.
+ * Removes the directories that an assertion left behind. */
 void harness_leak_check(void);
 
 /* Makes an empty directory under TMPDIR and returns an open descriptor of it; its path goes to ret_path. Ends the test
