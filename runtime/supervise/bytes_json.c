@@ -49,5 +49,5 @@ int bytes_json_put(json_t *object, const void *data, size_t size)
 	}
 	if (json_put(object, "encoding", json_string("base64")) < 0)
 		return -1;
-	return json_put(object, "data", base64(data, size));
+	return json_put(object, "data", base64((const unsigned char *)bytes, size));
 }

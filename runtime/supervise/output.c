@@ -171,22 +171,22 @@ static int on_drained(void *userdata, struct error *err)
 	return output_is_finished(output) ? output->events->finished(output->events->userdata, err) : 0;
 }
 
-int output_open(struct output *output, struct loop *loop, int fd, int stream, int consumer_fd, uint64_t cap,
+int output_open(struct output *output, struct loop *loop, const struct output_route *route,
 	const struct output_events *events, char *buffer, struct error *err)
 {
 	*output = (struct output)OUTPUT_INIT;
 	output->loop = loop;
-	output->stream = stream;
+	output->stream = route->stream;
 	output->events = events;
 	output->buffer = buffer;
-	output->relayed = consumer_fd >= 0;
-	output->passage.cap = cap;
-	output->passage.closed = cap == 0;
+	output->relayed = route->consumer_fd >= 0;
+	output->passage.cap = route->cap;
+	output->passage.closed = route->cap == 0;
 	if (!output->relayed)
-		keep_init(&output->keep, cap);
-	else if (relay_open(&output->relay, loop, consumer_fd, on_drained, output, err) < 0)
+		keep_init(&output->keep, route->cap);
+	else if (relay_open(&output->relay, loop, route->consumer_fd, on_drained, output, err) < 0)
 		return -1;
-	output->fd = fd;
+	output->fd = route->fd;
 	return listen_again(output, err);
 }
 

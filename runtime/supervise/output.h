@@ -13,6 +13,13 @@
 #include "runtime/supervise/passage.h"
 #include "runtime/supervise/relay.h"
 
+struct output_route {
+	int fd; /* non-blocking, borrowed */
+	int stream;
+	int consumer_fd; /* where it is passed on to, -1: kept */
+	uint64_t cap;    /* in bytes, UINT64_MAX: none */
+};
+
 /* What an output tells its owner. */
 struct output_events {
 	/* Bytes, after the cap has been applied where they are relayed. */
@@ -49,8 +56,7 @@ struct output {
 		.source = LOOP_SOURCE_INIT, .fd = -1, .null_fd = -1, .relay = {.fd = -1}, \
 	}
 
-/* fd: non-blocking, borrowed. consumer_fd: where it is passed on to, or -1: kept. cap in bytes, UINT64_MAX: none. */
-must_check int output_open(struct output *output, struct loop *loop, int fd, int stream, int consumer_fd, uint64_t cap,
+must_check int output_open(struct output *output, struct loop *loop, const struct output_route *route,
 	const struct output_events *events, char *buffer, struct error *err);
 /* To be called when no writer is left that counts: takes what the pipe still holds, never waiting for end of file. */
 must_check int output_finish(struct output *output, struct error *err);

@@ -119,25 +119,25 @@ static int watch_streams(struct supervisor *s, struct error *err)
 {
 	const struct plan *plan = s->plan;
 	bool relay = plan->output == PLAN_OUTPUT_RELAY;
+	struct output_route out = {s->launched->stdout_fd, 1, relay ? plan->out_fd : -1, plan->output_bytes};
+	struct output_route errors = {s->launched->stderr_fd, 2, relay ? plan->err_fd : -1, plan->output_bytes};
 
-	if (output_open(&s->outputs[0], s->loop, s->launched->stdout_fd, 1, relay ? plan->out_fd : -1,
-		    plan->output_bytes, &s->output_events, s->buffer, err) < 0)
+	if (output_open(&s->outputs[0], s->loop, &out, &s->output_events, s->buffer, err) < 0)
 		return -1;
-	return output_open(&s->outputs[1], s->loop, s->launched->stderr_fd, 2, relay ? plan->err_fd : -1,
-		plan->output_bytes, &s->output_events, s->buffer, err);
+	return output_open(&s->outputs[1], s->loop, &errors, &s->output_events, s->buffer, err);
 }
 
 /* A terminal that is shown has no cap: the caller sees it as it would see any other. */
 static int watch_terminal(struct supervisor *s, struct error *err)
 {
 	const struct plan *plan = s->plan;
-	uint64_t cap = plan->out_fd >= 0 ? UINT64_MAX : plan->output_bytes;
+	struct output_route route = {
+		s->launched->tty_fd, 1, plan->out_fd, plan->out_fd >= 0 ? UINT64_MAX : plan->output_bytes};
 	bool data = plan->stdin_mode == PLAN_STDIN_DATA;
 	int in_fd = plan->stdin_mode == PLAN_STDIN_FD ? plan->stdin_fd : -1;
 	int master;
 
-	if (output_open(&s->outputs[0], s->loop, s->launched->tty_fd, 1, plan->out_fd, cap, &s->output_events,
-		    s->buffer, err) < 0)
+	if (output_open(&s->outputs[0], s->loop, &route, &s->output_events, s->buffer, err) < 0)
 		return -1;
 	master = fcntl(s->launched->tty_fd, F_DUPFD_CLOEXEC, 3); /* a descriptor has one place in a loop */
 	if (master < 0)

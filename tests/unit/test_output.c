@@ -58,6 +58,7 @@ static int on_finished(void *userdata, struct error *err)
 
 static void watch(struct watched *w, int consumer, uint64_t cap)
 {
+	struct output_route route = {.stream = 1, .consumer_fd = consumer, .cap = cap};
 	struct error err = {0};
 
 	*w = (struct watched){.pipe = {-1, -1}};
@@ -68,7 +69,8 @@ static void watch(struct watched *w, int consumer, uint64_t cap)
 	harness_ok(loop_new(&w->loop, &err), &err);
 	cr_assert_eq(pipe2(w->pipe, O_CLOEXEC), 0);
 	harness_ok(fd_set_nonblock(w->pipe[0], true, &err), &err);
-	harness_ok(output_open(&w->output, w->loop, w->pipe[0], 1, consumer, cap, &w->events, w->buffer, &err), &err);
+	route.fd = w->pipe[0];
+	harness_ok(output_open(&w->output, w->loop, &route, &w->events, w->buffer, &err), &err);
 }
 
 static void unwatch(struct watched *w)
@@ -282,7 +284,9 @@ Test(output, a_terminal_nobody_uses_any_more_is_an_end_of_file)
 
 	watch(&w, -1, 1000);
 	output_close(&w.output);
-	harness_ok(output_open(&w.output, w.loop, t.master, 1, -1, 1000, &w.events, w.buffer, &err), &err);
+	harness_ok(
+		output_open(&w.output, w.loop, &(struct output_route){t.master, 1, -1, 1000}, &w.events, w.buffer, &err),
+		&err);
 	cr_assert_eq(write(t.slave, "hi\n", 3), 3);
 	fd_close(t.slave);
 	turn(&w, 3);
