@@ -51,7 +51,7 @@ PINFOLD_API const char *pinfold_error_code(const pinfold_error *error);
 PINFOLD_API const char *pinfold_error_message(const pinfold_error *error);
 PINFOLD_API const char *pinfold_error_json(pinfold_error *error);
 PINFOLD_API const char *pinfold_error_detail(const pinfold_error *error, size_t index);
-/* The exit status the command line gives for this error: 125, or 126/127 for a command that cannot be executed. */
+/* The exit status the command line gives for this error: 125, or 2 for a call that cannot be meant. */
 PINFOLD_API int pinfold_error_exit_status(const pinfold_error *error);
 PINFOLD_API pinfold_error *pinfold_error_free(pinfold_error *error);
 

@@ -33,12 +33,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -89,6 +92,11 @@ const struct overlay_rule overlay_rules[] = {
 	{"clone", EPERM, {FIELD_IS(0, CLONE_VM | CLONE_VFORK, CLONE_VFORK)}, 1, "a vfork with memory of its own"},
 	{"clone", EPERM, {FIELD_IS(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD)}, 1,
 		"a thread with descriptors of its own"},
+	{"close_range", EPERM, {FIELD_IS(2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE)}, 1,
+		"a thread with descriptors of its own"},
+	{"mmap", ENOMEM, {FIELD_IS(3, MAP_HUGETLB, MAP_HUGETLB)}, 1, "huge pages, which no process is charged"},
+	{"memfd_create", EINVAL, {FIELD_IS(1, MFD_HUGETLB, MFD_HUGETLB)}, 1, "huge pages, which no process is charged"},
+	{"shmget", ENOMEM, {FIELD_IS(2, SHM_HUGETLB, SHM_HUGETLB)}, 1, "huge pages, which no process is charged"},
 	{"prctl", EPERM, {INT_IS(0, PR_SET_DUMPABLE), INT_NOT(1, 1)}, 2, "PR_SET_DUMPABLE other than 1"},
 
 	{"ioctl", EPERM, {INT_IS(1, TIOCSTI)}, 1, "TIOCSTI: typing into the terminal"},

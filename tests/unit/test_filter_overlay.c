@@ -2,12 +2,15 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -89,6 +92,14 @@ static const struct attempt attempts[] = {
 	{"clone", {SIGCHLD}, 0},
 	{"clone", {CLONE_VM | CLONE_SIGHAND | CLONE_THREAD}, EPERM},
 	{"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD}, 0},
+	{"close_range", {3, ~0u, CLOSE_RANGE_UNSHARE}, EPERM},
+	{"close_range", {3, ~0u, CLOSE_RANGE_CLOEXEC}, 0},
+	{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB}, ENOMEM},
+	{"mmap", {0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS}, 0},
+	{"memfd_create", {1, RUBBISH | MFD_HUGETLB}, EINVAL},
+	{"memfd_create", {1, MFD_CLOEXEC}, 0},
+	{"shmget", {0, 4096, SHM_HUGETLB | 0600}, ENOMEM},
+	{"shmget", {0, 4096, 0600}, 0},
 	{"prctl", {PR_SET_DUMPABLE, 0}, EPERM},
 	{"prctl", {RUBBISH | PR_SET_DUMPABLE, RUBBISH | 0}, EPERM},
 	{"prctl", {PR_SET_DUMPABLE, 1}, 0},
