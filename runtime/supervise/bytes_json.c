@@ -39,9 +39,12 @@ static json_t *base64(const unsigned char *data, size_t size)
 
 int bytes_json_put(json_t *object, const void *data, size_t size)
 {
-	static const char nothing[] = "";
-	const char *bytes = data == NULL ? nothing : data;
+	const char *bytes = data;
 
+	if (data == NULL) {
+		bytes = "";
+		size = 0;
+	}
 	if (str_utf8_valid(bytes, size)) {
 		if (json_put(object, "encoding", json_string("utf-8")) < 0)
 			return -1;
