@@ -249,7 +249,9 @@ static int wait_ready(struct launched *launched, struct error *err)
 	size = fd_receive(launched->control_fd, &message, sizeof message, fds, SETUP_FD_MAX, &n, 0);
 	if (size == (long)sizeof message && message.kind == SETUP_READY) {
 		keep_fds(launched, message.present, fds, n);
-		return 0;
+		if (launched->mountinfo_fd >= 0 && launched->mountinfo_check_fd >= 0 && launched->proc_fd >= 0)
+			return 0;
+		return error_set(err, ERROR_UNENFORCEABLE, "launch", "the mounts and processes inside cannot be watched");
 	}
 	for (size_t i = 0; i < n; i++)
 		(void)close(fds[i]);

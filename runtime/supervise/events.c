@@ -46,12 +46,16 @@ static int put_ms(json_t *object, const char *key, uint64_t ns)
 	return put_u64(object, key, ns == USAGE_UNKNOWN ? ns : ns / NS_PER_MS);
 }
 
+/* The first output may come before init could say that the command runs. */
 int event_started(struct supervisor *s, struct error *err)
 {
 	cleanup_json json_t *object = NULL;
 
 	if (!is_wanted(s))
 		return 0;
+	if (s->started_told)
+		return 0;
+	s->started_told = true;
 	object = new_event(s, "started");
 	if (object == NULL || json_put(object, "started_at", json_string(s->outcome.started_at)) < 0)
 		return error_no_memory(err);

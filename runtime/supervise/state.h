@@ -73,6 +73,7 @@ struct supervisor {
 	struct loop_source control, death, cancel, wall, escalation;
 	struct output outputs[2];
 	struct output_events output_events;
+	bool started_told; /* as an event */
 	struct feed feed;
 	struct guard *guard;
 	struct mount_monitor *monitor;

@@ -74,6 +74,8 @@ static int on_chunk(void *userdata, int stream, const char *data, size_t size, s
 
 	if (s->hooks.output != NULL)
 		s->hooks.output(s->hooks.output_userdata, stream, data, size);
+	if (event_started(s, err) < 0)
+		return -1;
 	return event_output(s, stream, data, size, err);
 }
 
