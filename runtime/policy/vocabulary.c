@@ -60,51 +60,12 @@ const char *const policy_memory_strategy_words[] = {
 };
 HAS_ALL(policy_memory_strategy_words, _MEMORY_COUNT);
 
-static const char *const access_words[] = {
-	[ACCESS_READ] = "read",
-	[ACCESS_WRITE] = "write",
-	[ACCESS_DENY] = "deny",
-	[ACCESS_PROTECT] = "protect",
-	[_ACCESS_COUNT] = NULL,
-};
-HAS_ALL(access_words, _ACCESS_COUNT);
-
 const char *const policy_bool_words[] = {"false", "true", NULL};
 const char *const policy_seccomp_profile_words[] = {":default", ":strict", NULL};
-
-const char *policy_backend_name(enum policy_backend backend)
-{
-	return policy_backend_words[backend];
-}
-
-const char *policy_enforcement_name(enum policy_enforcement enforcement)
-{
-	return policy_enforcement_words[enforcement];
-}
 
 const char *policy_root_name(enum policy_root root)
 {
 	return root == ROOT_DIRECTORY ? "directory" : policy_root_words[root];
-}
-
-const char *policy_network_name(enum policy_network network)
-{
-	return policy_network_words[network];
-}
-
-const char *policy_identity_name(enum policy_identity identity)
-{
-	return policy_identity_words[identity];
-}
-
-const char *policy_memory_strategy_name(enum policy_memory_strategy strategy)
-{
-	return policy_memory_strategy_words[strategy];
-}
-
-const char *policy_access_name(enum policy_access access)
-{
-	return access_words[access];
 }
 
 /* The order is that of the report's rows. FEATURES(name, mechanisms...) is expanded twice: names, then mechanisms. */
