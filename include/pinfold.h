@@ -81,6 +81,8 @@ PINFOLD_API PINFOLD_MUST_CHECK int pinfold_policy_validate(pinfold_policy *polic
 /* The resolved policy with the origin of each value (pinfold.policy/1), as JSON or as lines for people. */
 PINFOLD_API const char *pinfold_policy_json(pinfold_policy *policy, pinfold_error **err);
 PINFOLD_API const char *pinfold_policy_text(pinfold_policy *policy, pinfold_error **err);
+/* The JSON Schema (draft 2020-12) of policies; to be freed with pinfold_string_free(). */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_policy_schema(char **ret_json, pinfold_error **err);
 /* The built-ins: name and one-line description by index; NULL past the end. */
 PINFOLD_API const char *pinfold_policy_builtin_name(size_t index);
 PINFOLD_API const char *pinfold_policy_builtin_summary(size_t index);

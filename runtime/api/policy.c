@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "runtime/api/objects.h"
+#include "runtime/policy/schema.h"
+#include "seccomp/syscalls.h"
 
 static int wrap(struct policy_document *document, pinfold_policy **ret_policy, struct error *err)
 {
@@ -110,6 +112,23 @@ const char *pinfold_policy_text(pinfold_policy *policy, pinfold_error **err)
 		return NULL;
 	}
 	return keep(&policy->text, text);
+}
+
+int pinfold_policy_schema(char **ret_json, pinfold_error **err)
+{
+	const char *syscalls[SYSCALL_NUMBERS + 1] = {NULL};
+	struct error error = {0};
+	size_t n = 0;
+
+	for (unsigned number = 0; number < SYSCALL_NUMBERS; number++) {
+		const char *name = syscall_name(number);
+
+		if (name != NULL)
+			syscalls[n++] = name;
+	}
+	if (policy_schema_json(syscalls, ret_json, &error) < 0)
+		return api_fail(err, "policy schema", &error, NULL);
+	return 0;
 }
 
 const char *pinfold_policy_builtin_name(size_t index)

@@ -49,10 +49,12 @@ static const char policy_text[] =
 	"  show [P]    policy P (default :read-only) with everything it extends and all options applied, and\n"
 	"              where each value comes from\n"
 	"  validate P  all mistakes of a policy file at once; exit status 1 where there are any\n"
+	"  schema      the JSON Schema of policies, for editors\n"
 	"\n"
 	"examples:\n"
 	"  pinfold policy show :workspace-write --memory 2G\n"
-	"  pinfold policy validate ./pinfold.json\n";
+	"  pinfold policy validate ./pinfold.json\n"
+	"  pinfold policy schema > pinfold.schema.json\n";
 
 static const struct verb verbs[] = {
 	{"run", "run [options] [--] CMD [ARG...]\nrun [options] -c STRING [ARG...]",
@@ -60,8 +62,9 @@ static const struct verb verbs[] = {
 		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, true, 0, cli_run},
 	{"check", "check [options]", "what this machine would enforce of a policy, and by which mechanism", check_text,
 		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, false, 0, cli_check},
-	{"policy", "policy list\npolicy show [P] [options]\npolicy validate P", "list, show and validate policies",
-		policy_text, OPTIONS_COMMON | OPTIONS_POLICY, false, 2, cli_policy},
+	{"policy", "policy list\npolicy show [P] [options]\npolicy validate P\npolicy schema",
+		"list, show and validate policies; their JSON Schema", policy_text, OPTIONS_COMMON | OPTIONS_POLICY,
+		false, 2, cli_policy},
 	{"gc", "gc", "remove what dead runs left behind", "", OPTIONS_COMMON, false, 0, cli_gc},
 	{"version", "version", "the version of the library in use", "", OPTIONS_COMMON, false, 0, cli_version},
 	{"help", "help [VERB]", "this text, or all about one verb", "", OPTIONS_COMMON, false, 1, cli_help},

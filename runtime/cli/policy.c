@@ -114,12 +114,26 @@ static int validate(const struct settings *settings)
 	return cli_print_buf(settings, &text);
 }
 
+static int schema(const struct settings *settings)
+{
+	pinfold_error *error = NULL;
+	char *json = NULL;
+	int status;
+
+	if (pinfold_policy_schema(&json, &error) < 0)
+		return cli_fail_take(settings, error);
+	status = cli_print_document(settings, json);
+	pinfold_string_free(json);
+	return status;
+}
+
 static const struct {
 	const char *name;
 	size_t words_max;
 	bool takes_flags;
 	int (*run)(const struct settings *settings);
-} actions[] = {{"list", 1, false, list}, {"show", 2, true, show}, {"validate", 2, false, validate}};
+} actions[] = {{"list", 1, false, list}, {"show", 2, true, show}, {"validate", 2, false, validate},
+	{"schema", 1, false, schema}};
 
 #define N_ACTIONS (sizeof actions / sizeof *actions)
 
@@ -146,7 +160,7 @@ static bool has_flags(const struct settings *settings)
 int cli_policy(const struct settings *settings)
 {
 	if (settings->n_words == 0)
-		return cli_usage(settings, "no action given: list, show [P] or validate P");
+		return cli_usage(settings, "no action given: list, show [P], validate P or schema");
 	for (size_t i = 0; i < N_ACTIONS; i++) {
 		if (!str_equal(actions[i].name, settings->words[0]))
 			continue;

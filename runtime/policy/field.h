@@ -1,4 +1,4 @@
-/* The one table of policy fields. Everything else (parser, flags, resolved document, listing) goes by it. */
+/* The one table of policy fields. Everything else (parser, flags, resolved document, listing, schema) goes by it. */
 #ifndef POLICY_FIELD_H
 #define POLICY_FIELD_H
 
@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/policy/path_rule.h"
 #include "runtime/policy/policy.h"
 
 enum policy_field_id {
@@ -77,9 +78,31 @@ struct policy_field {
 	bool nullable;            /* null and "none" mean unlimited */
 	bool kept;                /* lists: can never be shortened */
 	enum policy_access access;
+	const char *about; /* for people, in the schema */
 };
 
 extern const struct policy_field policy_fields[_FIELD_COUNT];
+
+/* Names that are no fields themselves; the last row has no name. */
+struct policy_name {
+	const char *name;
+	const char *about;
+};
+
+/* Keys of a document beside its fields ("version"), and the sections above fields ("process.env"). */
+extern const struct policy_name policy_document_keys[];
+extern const struct policy_name policy_sections[];
+
+/* A member of the objects that are entries of a list; the last row has no name. */
+struct policy_member {
+	const char *name;
+	enum policy_kind kind; /* of a single value; KIND_PATHS: one path */
+	enum policy_path_use use;
+	bool required;
+	const char *about;
+};
+
+extern const struct policy_member policy_bind_members[], policy_tmpfs_members[];
 
 bool policy_kind_is_list(enum policy_kind kind);
 /* Entries have a key (a variable's name, a target) by which a later one replaces an earlier one. */

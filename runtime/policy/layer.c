@@ -10,16 +10,14 @@
  */
 #include "runtime/policy/layer.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 
-#define VERSION 1
-
-/* Names at the top that are no fields. */
-static const char *const document_keys[] = {"version", "description", "extends", "$schema", NULL};
+#define DOCUMENT_KEYS_MAX 8
 
 static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object);
 
@@ -89,13 +87,14 @@ static void read_list(
 	struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, const json_t *json)
 {
 	size_t n = json_array_size(json);
+	size_t n_max = policy_kind_is_keyed(policy_fields[id].kind) ? POLICY_KEYED_MAX : POLICY_LIST_MAX;
 
 	if (!json_is_array(json)) {
 		policy_layer_tell(layer, spot, "expected a list, found %s", policy_json_type(json));
 		return;
 	}
-	if (n > POLICY_LIST_MAX) {
-		policy_layer_tell(layer, spot, "%zu entries are too many; at most %d", n, POLICY_LIST_MAX);
+	if (n > n_max) {
+		policy_layer_tell(layer, spot, "%zu entries are too many; at most %zu", n, n_max);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -119,11 +118,11 @@ static void read_field(struct policy_layer *layer, enum policy_field_id id, cons
 
 static void read_version(struct policy_layer *layer, const struct policy_spot *spot, const json_t *json)
 {
-	if (!json_is_integer(json))
-		policy_layer_tell(layer, spot, "expected %d, found %s", VERSION, policy_json_type(json));
-	else if (json_integer_value(json) != VERSION)
-		policy_layer_tell(layer, spot, "version %lld is not known; this is version %d",
-			(long long)json_integer_value(json), VERSION);
+	if (!json_is_number(json))
+		policy_layer_tell(layer, spot, "expected %d, found %s", POLICY_VERSION, policy_json_type(json));
+	else if (json_number_value(json) < POLICY_VERSION || json_number_value(json) > POLICY_VERSION)
+		policy_layer_tell(layer, spot, "version %g is not known; this is version %d", json_number_value(json),
+			POLICY_VERSION);
 }
 
 static void read_document_key(
@@ -137,10 +136,21 @@ static void read_document_key(
 
 static bool is_document_key(const struct policy_spot *section, const char *key)
 {
-	for (size_t i = 0; section->above == NULL && document_keys[i] != NULL; i++)
-		if (strcmp(document_keys[i], key) == 0)
+	for (size_t i = 0; section->above == NULL && policy_document_keys[i].name != NULL; i++)
+		if (strcmp(policy_document_keys[i].name, key) == 0)
 			return true;
 	return false;
+}
+
+static const char *nearest_document_key(const char *key)
+{
+	const char *keys[DOCUMENT_KEYS_MAX + 1] = {};
+
+	for (size_t i = 0; policy_document_keys[i].name != NULL; i++) {
+		assert(i < DOCUMENT_KEYS_MAX);
+		keys[i] = policy_document_keys[i].name;
+	}
+	return str_nearest(key, keys);
 }
 
 static void tell_unknown(struct policy_layer *layer, const struct policy_spot *spot)
@@ -152,7 +162,7 @@ static void tell_unknown(struct policy_layer *layer, const struct policy_spot *s
 	policy_spot_name(spot->above, &section);
 	nearest = policy_field_nearest(buf_str(&section), spot->key, buf, sizeof buf);
 	if (nearest == NULL && section.size == 0)
-		nearest = str_nearest(spot->key, document_keys);
+		nearest = nearest_document_key(spot->key);
 	if (nearest != NULL)
 		policy_layer_tell(layer, spot, "unknown field; did you mean \"%s\"?", nearest);
 	else

@@ -1,38 +1,44 @@
 /*
  * The list entries that are objects (bind, tmpfs) and the object of variables.
  *
- * Their members are told apart here rather than in the table of fields, because they have no origin and no text form
- * of their own: an entry is said as a whole.
+ * Their members are no fields, because they have no origin and no text form of their own: an entry is said as a whole.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "runtime/policy/layer.h"
 
-static const char *const bind_keys[] = {"source", "target", "write", NULL};
-static const char *const tmpfs_keys[] = {"path", "size", NULL};
+#define MEMBERS_MAX 4
 
-static bool is_known(const char *const *keys, const char *key)
+static bool is_known(const struct policy_member *members, const char *key)
 {
-	for (size_t i = 0; keys[i] != NULL; i++)
-		if (strcmp(keys[i], key) == 0)
+	for (size_t i = 0; members[i].name != NULL; i++)
+		if (strcmp(members[i].name, key) == 0)
 			return true;
 	return false;
 }
 
-static bool tell_unknown(
-	struct policy_layer *layer, const struct policy_spot *spot, const char *const *keys, const char *key)
+static bool tell_unknown(struct policy_layer *layer, const struct policy_spot *spot,
+	const struct policy_member *members, const char *key)
 {
 	struct policy_spot member = policy_spot_member(spot, key);
-	const char *nearest = str_nearest(key, keys);
+	const char *names[MEMBERS_MAX + 1] = {};
+	const char *nearest;
 
+	for (size_t i = 0; members[i].name != NULL; i++) {
+		assert(i < MEMBERS_MAX);
+		names[i] = members[i].name;
+	}
+	nearest = str_nearest(key, names);
 	policy_layer_tell(layer, &member, "unknown field%s%s%s", nearest != NULL ? "; did you mean \"" : "",
 		nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
 	return false;
 }
 
-/* True where json is an object of these keys only. */
-static bool check_keys(struct policy_layer *layer, const struct policy_spot *spot, json_t *json, const char *const *keys)
+/* True where json is an object of these members only. */
+static bool check_keys(
+	struct policy_layer *layer, const struct policy_spot *spot, json_t *json, const struct policy_member *members)
 {
 	bool fine = true;
 	const char *key;
@@ -42,7 +48,7 @@ static bool check_keys(struct policy_layer *layer, const struct policy_spot *spo
 		policy_layer_tell(layer, spot, "expected an object, found %s", policy_json_type(json));
 		return false;
 	}
-	json_object_foreach(json, key, value) if (!is_known(keys, key)) fine = tell_unknown(layer, spot, keys, key);
+	json_object_foreach(json, key, value) if (!is_known(members, key)) fine = tell_unknown(layer, spot, members, key);
 	return fine;
 }
 
@@ -85,7 +91,7 @@ void policy_layer_read_bind(struct policy_layer *layer, const struct policy_spot
 	const char *target;
 	bool write = false;
 
-	if (!check_keys(layer, spot, json, bind_keys))
+	if (!check_keys(layer, spot, json, policy_bind_members))
 		return;
 	source = take_string(layer, spot, json, "source");
 	target = take_string(layer, spot, json, "target");
@@ -128,7 +134,7 @@ void policy_layer_read_tmpfs(struct policy_layer *layer, const struct policy_spo
 	uint64_t size = 0;
 	const char *path;
 
-	if (!check_keys(layer, spot, json, tmpfs_keys))
+	if (!check_keys(layer, spot, json, policy_tmpfs_members))
 		return;
 	path = take_string(layer, spot, json, "path");
 	if (!take_size(layer, spot, json, &size) || path == NULL)

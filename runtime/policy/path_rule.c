@@ -125,6 +125,24 @@ const char *policy_path_fault(const char *path, enum policy_path_use use)
 	return use == PATH_WRITE || use == PATH_BIND_TARGET || use == PATH_TMPFS ? mounted_fault(path, use) : NULL;
 }
 
+#define OWN_HOME    "^([^~]|~$|~/)"
+#define ANY_HOME    "^([^~]|~$|~/|~[*]/)"
+#define SAME        "(/[.]?)"                                        /* a step that leads nowhere */
+#define STEP        "(/([.]|[^./][^/]*|[.][^./][^/]*|[.][.][^/]+)?)" /* any but ".." */
+#define KERNEL_TREE SAME "*/(proc|sys|dev)" STEP "*"
+
+/* Beside the rules that they repeat; tests/cli/cases/schema.py holds both together. */
+const struct policy_path_form policy_path_forms[_PATH_USE_COUNT] = {
+	[PATH_READ] = {OWN_HOME, NULL},
+	[PATH_WRITE] = {OWN_HOME, "^(" KERNEL_TREE "|/[.]" SAME "*|/" SAME "+)$"},
+	[PATH_DENY] = {ANY_HOME, NULL},
+	[PATH_PROTECT] = {OWN_HOME, NULL},
+	[PATH_BIND_SOURCE] = {OWN_HOME, NULL},
+	[PATH_BIND_TARGET] = {"^/", "^(" KERNEL_TREE "|" SAME "+)$"},
+	[PATH_TMPFS] = {OWN_HOME, "^(" KERNEL_TREE "|" SAME "+)$"},
+};
+const struct policy_path_form policy_root_form = {"^/", "^" SAME "+$"};
+
 /* "./~name" keeps its dot, else it would become somebody's home. */
 char *policy_path_tidy(struct arena *arena, const char *path)
 {

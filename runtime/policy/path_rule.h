@@ -18,6 +18,15 @@ enum policy_path_use {
 	_PATH_USE_COUNT
 };
 
+/* What of the rules a regular expression (of ECMA-262) can say: a path matches `is`, and does not match `is_not` (NULL:
+ * there is none). It sees through no "..". */
+struct policy_path_form {
+	const char *is, *is_not;
+};
+extern const struct policy_path_form policy_path_forms[_PATH_USE_COUNT];
+/* An absolute path that is not the root itself. */
+extern const struct policy_path_form policy_root_form;
+
 /* Under every home: the caller's, /root and /home/NAME. */
 #define POLICY_EVERY_HOME "~*/"
 

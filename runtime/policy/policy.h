@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 
+#define POLICY_VERSION 1
+
 #define LIMIT_NONE UINT64_MAX /* "null" or "none": unlimited */
 
 enum policy_backend {

@@ -77,7 +77,7 @@ json_t *policy_settings_json(const struct policy_settings *settings)
 {
 	cleanup_json json_t *root = json_object();
 
-	if (json_put(root, "version", json_integer(1)) < 0)
+	if (json_put(root, "version", json_integer(POLICY_VERSION)) < 0)
 		return NULL;
 	for (unsigned id = 0; id < _FIELD_COUNT; id++) {
 		const char *last;

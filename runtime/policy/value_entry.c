@@ -12,7 +12,6 @@
 #include "runtime/policy/value_take.h"
 #include "runtime/policy/vocabulary.h"
 
-#define VARIABLE_MAX     ((size_t)128 * 1024) /* the kernel's MAX_ARG_STRLEN, with the NUL */
 #define SYSCALL_NAME_MAX 64
 
 static bool keep(struct policy_reading *reading, const char *text, struct policy_item *item)
@@ -169,7 +168,7 @@ bool policy_value_variable(
 
 	if (name[0] == '\0' || strchr(name, '=') != NULL)
 		return policy_reading_refuse(reading, "the name of a variable is not empty and has no '='");
-	if (strlen(name) + 1 + strlen(value) >= VARIABLE_MAX)
+	if (strlen(name) + 1 + strlen(value) >= POLICY_VARIABLE_MAX)
 		return policy_reading_refuse(
 			reading, "%s is longer than the kernel takes", str_printable(name, shown, sizeof shown));
 	*ret_item = (struct policy_item){

@@ -2,8 +2,10 @@
  * Numbers with a unit: times, sizes, counts, thousandths; from text, from JSON, and within their field's bounds.
  *
  * JSON numbers are taken in the unit a person thinks in: bytes, seconds, processors. A real number is turned into an
- * integer once, here, and only where it fits.
+ * integer once, here, and only where it fits. As in the text form, what is smaller than a unit is dropped; but what the
+ * binary number misses of the decimal one that was written is no such thing.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,11 +124,11 @@ bool policy_value_from_number(
 			return policy_reading_refuse(reading, "a number beyond all bounds");
 		return policy_value_in_range(reading, field, item->number);
 	}
-	if (unit == 1)
-		return policy_reading_refuse(reading, "expected a whole number");
-	real = real * (double)unit + 0.5;
+	real = unit == 1 ? real : real * (double)unit * (1 + 4 * DBL_EPSILON);
 	if (!(real < (double)INT64_MAX))
 		return policy_reading_refuse(reading, "a number beyond all bounds");
 	item->number = (uint64_t)real;
+	if (unit == 1 && real > (double)item->number)
+		return policy_reading_refuse(reading, "expected a whole number");
 	return policy_value_in_range(reading, field, item->number);
 }

@@ -5,6 +5,9 @@
 #include "runtime/policy/path_rule.h"
 #include "runtime/policy/value.h"
 
+#define POLICY_HOSTNAME_MAX 64           /* of sethostname(2) */
+#define POLICY_VARIABLE_MAX (128 * 1024) /* "NAME=VALUE" with the NUL: the kernel's MAX_ARG_STRLEN */
+
 #define POLICY_TAKE(name)                                                                                           \
 	bool policy_take_##name(struct policy_reading *reading, const struct policy_field *field, const char *text, \
 		struct policy_item *item)
@@ -25,6 +28,9 @@ POLICY_TAKE(variable);
 bool policy_take_path(struct policy_reading *reading, const char *path, enum policy_path_use use, const char **ret_path);
 /* The index in words, or -1. */
 int policy_word_index(const char *const *words, const char *text);
+#define POLICY_ERRNO_MAX 133
+/* The names of the errors 1 to POLICY_ERRNO_MAX; "E?" where a number has none. */
+void policy_errno_names(const char *names[POLICY_ERRNO_MAX + 1]);
 bool policy_value_in_range(struct policy_reading *reading, const struct policy_field *field, uint64_t number);
 /* json is a number; its unit is bytes, seconds, processors, or one. */
 bool policy_value_from_number(

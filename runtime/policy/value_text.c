@@ -15,9 +15,7 @@
 #include "runtime/policy/value_take.h"
 #include "runtime/policy/words.h"
 
-#define HOSTNAME_MAX 64 /* of sethostname(2) */
-#define LABEL_MAX    63 /* of RFC 1123 */
-#define ERRNO_MAX    133
+#define LABEL_MAX 63 /* of RFC 1123 */
 
 typedef bool (*text_fn)(struct policy_reading *, const struct policy_field *, const char *text, struct policy_item *item);
 
@@ -121,7 +119,7 @@ static bool is_label(const char *s, size_t size)
 
 static bool is_hostname(const char *name)
 {
-	if (strlen(name) > HOSTNAME_MAX)
+	if (strlen(name) > POLICY_HOSTNAME_MAX)
 		return false;
 	for (;;) {
 		size_t size = strcspn(name, ".");
@@ -143,7 +141,7 @@ static bool take_hostname(
 	if (!is_hostname(text))
 		return policy_reading_refuse(reading,
 			"\"%s\" is not a host name: letters, digits and '-' between dots, at most %d",
-			str_printable(text, shown, sizeof shown), HOSTNAME_MAX);
+			str_printable(text, shown, sizeof shown), POLICY_HOSTNAME_MAX);
 	return keep(reading, text, item);
 }
 
@@ -163,16 +161,21 @@ static bool take_profile(
 	return true;
 }
 
+void policy_errno_names(const char *names[POLICY_ERRNO_MAX + 1])
+{
+	for (int i = 0; i < POLICY_ERRNO_MAX; i++)
+		names[i] = error_errno_name(i + 1);
+	names[POLICY_ERRNO_MAX] = NULL;
+}
+
 static bool take_errno(
 	struct policy_reading *reading, const struct policy_field *field, const char *text, struct policy_item *item)
 {
-	const char *names[ERRNO_MAX + 1];
+	const char *names[POLICY_ERRNO_MAX + 1];
 	int found;
 
 	(void)field;
-	for (int i = 0; i < ERRNO_MAX; i++)
-		names[i] = error_errno_name(i + 1);
-	names[ERRNO_MAX] = NULL;
+	policy_errno_names(names);
 	found = text[0] == 'E' && text[1] != '?' ? policy_word_index(names, text) : -1;
 	if (found < 0) {
 		char shown[80];
