@@ -1,10 +1,11 @@
 /*
  * That a cgroup2 mount is there says little: it may be read-only, another user's, without any controller because
  * version 1 holds them all, or with controllers that are not switched on for groups below ours. So a group is made
- * below the base, a child is cloned into it, its controllers are looked at and switched on in it, and it is removed.
+ * below each cgroup that comes into question, a child is cloned into it, its files are looked at, and it is removed.
+ * The first in which all works that is wanted is taken, else the one in which most does.
  *
- * Nothing but that group is written to. Whether controllers could be switched on in the base is not tried, for that
- * would change the machine; where they are there but not on, this is the finding, with what stands in the way.
+ * Where a service manager owns the tree, its units are its own: nothing is switched on in one that it has not
+ * delegated, even where root could, for it takes back at any time what it does not know of.
  */
 #include "cgroup/cgroup_probe.h"
 
@@ -14,44 +15,39 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "cgroup/group.h"
 #include "cgroup/group_base.h"
+#include "cgroup/manager.h"
+#include "cgroup/place.h"
 
-#define FILE_MAX 65536
-
-struct controller {
-	enum cgroup_ability ability;
-	const char *name;
-	const char *knob; /* the file by which it limits */
+static const enum cgroup_ability abilities[_CONTROLLER_COUNT] = {
+	[CONTROLLER_MEMORY] = CGROUP_MEMORY,
+	[CONTROLLER_PIDS] = CGROUP_PIDS,
+	[CONTROLLER_CPU] = CGROUP_CPU,
 };
 
-static const struct controller controllers[] = {
-	{CGROUP_MEMORY, "memory", "memory.max"},
-	{CGROUP_PIDS, "pids", "pids.max"},
-	{CGROUP_CPU, "cpu", "cpu.max"},
+struct cgroup_hold {
+	struct place place;
 };
 
-bool cgroup_lists_controller(const char *text, const char *name)
-{
-	size_t size = strlen(name);
+/* One cgroup that was tried. */
+struct attempt {
+	struct place place;
+	struct cgroup_finding findings[_CGROUP_ABILITY_COUNT];
+};
 
-	while (*text != '\0') {
-		size_t n = strcspn(text, " \n");
-
-		if (n == size && memcmp(text, name, n) == 0)
-			return true;
-		text += n;
-		text += strspn(text, " \n");
-	}
-	return false;
-}
+struct search {
+	const struct cgroup_request *request;
+	struct attempt best;
+	bool any;
+};
 
 static struct cgroup_finding lack(int sys_errno, const char *step, const char *detail)
 {
@@ -110,127 +106,235 @@ static int try_entering(struct group *group, struct error *err)
 	return 0;
 }
 
-static int read_controllers(int dirfd, struct buf *buf, struct error *err)
+static struct cgroup_finding try_file(const struct group *group, const char *name)
 {
-	return fd_read_file(dirfd, "cgroup.controllers", FILE_MAX, buf, err);
+	if (faccessat(group_limits_fd(group), name, R_OK | W_OK, AT_EACCESS) == 0)
+		return (struct cgroup_finding){.works = true};
+	return lack(errno, name, "the group has no such file, or it cannot be written to");
 }
 
-/* Why groups below the base lack a controller: it is elsewhere, or it is there and not switched on. */
-static struct cgroup_finding explain_lack(int base_fd, const struct controller *controller)
+static void probe_controllers(struct attempt *attempt, const struct group *group)
 {
-	cleanup_buf struct buf listed = {0};
-	cleanup_buf struct buf tasks = {0};
-	char detail[200];
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		const struct place_lack *missing = &attempt->place.lacks[i];
 
-	if (read_controllers(base_fd, &listed, NULL) < 0)
-		return lack(0, "read cgroup.controllers", "");
-	if (!cgroup_lists_controller(buf_str(&listed), controller->name)) {
-		(void)snprintf(detail, sizeof detail,
-			"the cgroup below which ours are made does not have the %s controller", controller->name);
-		return lack(0, "cgroup.controllers", detail);
+		attempt->findings[abilities[i]] = (attempt->place.on & CONTROLLER_BIT(i)) != 0
+			? try_file(group, controller_knob(i))
+			: lack(missing->sys_errno, missing->step, missing->detail);
 	}
-	if (fd_read_file(base_fd, "cgroup.procs", (size_t)FILE_MAX * 16, &tasks, NULL) < 0)
-		return lack(0, "read cgroup.procs", "");
-	(void)snprintf(detail, sizeof detail, "the %s controller is there, but not switched on for groups below%s",
-		controller->name, tasks.size > 0 ? ", and processes are in the cgroup itself" : "");
-	return lack(0, "cgroup.subtree_control", detail);
+	attempt->findings[CGROUP_SWAP] = attempt->findings[CGROUP_MEMORY];
+	if (attempt->findings[CGROUP_MEMORY].works)
+		attempt->findings[CGROUP_SWAP] = try_file(group, "memory.swap.max");
 }
 
-/* In the group of our own, which is empty: nothing of the machine is changed. */
-static struct cgroup_finding try_controller(const struct group *group, const struct controller *controller)
+static int probe_group(struct attempt *attempt, struct error *err)
 {
-	cleanup_close int knob = openat(group_fd(group), controller->knob, O_RDWR | O_CLOEXEC);
-	cleanup_close int control = -1;
-	char command[32];
+	cleanup_with(group_freep) struct group *group = NULL;
 
-	if (knob < 0)
-		return lack(errno, controller->knob, "the group has no such file, or it cannot be written to");
-	control = openat(group_fd(group), "cgroup.subtree_control", O_WRONLY | O_CLOEXEC);
-	(void)snprintf(command, sizeof command, "+%s", controller->name);
-	if (control < 0 || fd_write_all(control, command, strlen(command)) < 0)
-		return lack(errno, "cgroup.subtree_control", "the controller cannot be switched on");
-	return (struct cgroup_finding){.works = true};
-}
-
-static int probe_controllers(struct cgroup_probe *probe, const struct group *group, struct error *err)
-{
-	cleanup_close int base_fd = group_base_open(probe->base, err);
-	cleanup_buf struct buf own = {0};
-
-	if (base_fd < 0 || read_controllers(group_fd(group), &own, err) < 0)
+	if (group_make(attempt->place.path, false, &group, err) < 0 || try_entering(group, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
-		const struct controller *controller = &controllers[i];
-		bool has = cgroup_lists_controller(buf_str(&own), controller->name);
-
-		probe->findings[controller->ability] = has ? try_controller(group, controller)
-							   : explain_lack(base_fd, controller);
-	}
-	return 0;
-}
-
-static int probe_group(struct cgroup_probe *probe, struct group *group, struct error *err)
-{
-	struct cgroup_finding *kill_finding = &probe->findings[CGROUP_KILL];
-
-	if (try_entering(group, err) < 0)
-		return -1;
-	if (faccessat(group_fd(group), "cgroup.kill", W_OK, AT_EACCESS) == 0)
-		kill_finding->works = true;
-	else
-		*kill_finding = lack(errno, "cgroup.kill", "");
-	if (probe_controllers(probe, group, err) < 0)
-		return -1;
+	attempt->findings[CGROUP_KILL] = (struct cgroup_finding){.works = true};
+	if (faccessat(group_limits_fd(group), "cgroup.kill", W_OK, AT_EACCESS) < 0)
+		attempt->findings[CGROUP_KILL] = lack(errno, "cgroup.kill", "");
+	probe_controllers(attempt, group);
 	if (group_remove(group, err) < 0)
 		return -1;
-	probe->findings[CGROUP_GROUP] = (struct cgroup_finding){.works = true};
+	attempt->findings[CGROUP_GROUP] = (struct cgroup_finding){.works = true};
 	return 0;
 }
 
-/* Without a group of our own the base still says which controllers it does not have; the remedy is another one then. */
-static void explain_controllers(struct cgroup_probe *probe)
+/* Without a group of our own the place still says which controllers it does not have; the remedy is another one then. */
+static void lack_all(struct attempt *attempt, const struct error *why)
 {
-	cleanup_close int base_fd = probe->base[0] == '\0' ? -1 : group_base_open(probe->base, NULL);
+	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
+		attempt->findings[i] = lack(why->sys_errno, why->where, why->text);
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		const struct place_lack *missing = &attempt->place.lacks[i];
 
-	for (size_t i = 0; base_fd >= 0 && i < sizeof controllers / sizeof *controllers; i++) {
-		struct cgroup_finding finding = explain_lack(base_fd, &controllers[i]);
-
-		if (strcmp(finding.step, "cgroup.controllers") == 0)
-			probe->findings[controllers[i].ability] = finding;
+		if (strcmp(missing->step, "cgroup.controllers") == 0)
+			attempt->findings[abilities[i]] = lack(missing->sys_errno, missing->step, missing->detail);
 	}
 }
 
-/* -1 for a shortage; else 0, and every ability lacks for this reason. */
-static int lack_all(struct cgroup_probe *probe, const struct error *why, struct error *err)
+static unsigned lacks_of(const struct attempt *attempt, unsigned wanted)
+{
+	unsigned set = 0;
+
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		if (!attempt->findings[abilities[i]].works)
+			set |= wanted & CONTROLLER_BIT(i);
+	}
+	return set;
+}
+
+/* How much works: each controller that is wanted, and that there is a group at all. */
+static int worth(const struct attempt *attempt, unsigned wanted)
+{
+	unsigned has = wanted & ~lacks_of(attempt, wanted);
+
+	return 2 * __builtin_popcount(has) + (attempt->findings[CGROUP_GROUP].works ? 1 : 0);
+}
+
+/* Takes the attempt where it is better than what there is. */
+static void take_better(struct search *search, struct attempt *attempt)
+{
+	unsigned wanted = search->request->wanted;
+
+	if (search->any && worth(attempt, wanted) <= worth(&search->best, wanted)) {
+		place_close(&attempt->place);
+		return;
+	}
+	if (search->any)
+		place_close(&search->best.place);
+	search->best = *attempt;
+	search->any = true;
+}
+
+static int fail_attempt(struct search *search, struct attempt *attempt, const struct error *why, struct error *err)
 {
 	if (is_shortage(why)) {
+		place_close(&attempt->place);
 		if (err != NULL)
 			*err = *why;
 		return -1;
 	}
-	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
-		probe->findings[i] = lack(why->sys_errno, why->where, why->text);
-	explain_controllers(probe);
-	probe->base[0] = '\0';
+	lack_all(attempt, why);
+	take_better(search, attempt);
 	return 0;
 }
 
-int cgroup_probe(struct cgroup_probe *ret_probe, struct error *err)
+static int try_at(struct search *search, const char *path, unsigned wanted, struct error *err)
 {
-	cleanup_with(group_freep) struct group *group = NULL;
-	struct cgroup_probe probe = {0};
+	struct attempt attempt = {.place = PLACE_INIT};
 	struct error why = {0};
-	int r = group_find_base(probe.base, sizeof probe.base, &why);
 
-	if (r == 0 && probe.base[0] == '\0')
-		r = error_set(&why, ERROR_NOT_FOUND, "find cgroup",
-			"this process is in no cgroup of version 2 that is mounted here");
-	if (r == 0)
-		r = group_make(probe.base, &group, &why);
-	if (r == 0)
-		r = probe_group(&probe, group, &why);
-	if (r < 0 && lack_all(&probe, &why, err) < 0)
+	if (place_open(path, wanted, &attempt.place, &why) < 0 || probe_group(&attempt, &why) < 0)
+		return fail_attempt(search, &attempt, &why, err);
+	take_better(search, &attempt);
+	return 0;
+}
+
+static int lack_for(struct search *search, const struct error *why, struct error *err)
+{
+	struct attempt attempt = {.place = PLACE_INIT};
+
+	return fail_attempt(search, &attempt, why, err);
+}
+
+/* A unit of the manager's that it has not delegated. */
+static bool is_the_managers(const char *path)
+{
+	return manager_runs() && manager_unit_of(path) != UNIT_NONE && !manager_delegates(path);
+}
+
+/* The directory above, where whoever started this process has put it into a leaf of what was delegated. */
+static bool find_above(const char *path, char *ret_path, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	int n;
+
+	if (slash == NULL || slash == path || (manager_runs() && manager_unit_of(path) != UNIT_NONE))
+		return false;
+	n = snprintf(ret_path, size, "%.*s", (int)(slash - path), path);
+	return n > 0 && (size_t)n < size && !is_the_managers(ret_path) && access(ret_path, W_OK) == 0;
+}
+
+/* What stands in the way of a scope becomes the reason of what is lacking, for it is what can be mended. */
+static void explain(struct search *search, unsigned lacks, const struct error *why)
+{
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		if ((lacks & CONTROLLER_BIT(i)) != 0)
+			search->best.findings[abilities[i]] = lack(why->sys_errno, why->where, why->text);
+	}
+}
+
+static int try_scope(struct search *search, const char *own, struct error *err)
+{
+	unsigned lacks = lacks_of(&search->best, search->request->worth_a_scope);
+	char path[PLACE_PATH_MAX];
+	struct error why = {0};
+
+	if (lacks == 0 || !manager_runs() || manager_unit_of(own) == UNIT_NONE)
+		return 0;
+	if (manager_unit_of(own) != UNIT_SCOPE) {
+		(void)error_set(&why, ERROR_UNENFORCEABLE, "delegation",
+			"this process is in a unit of the service manager whose cgroup is not delegated");
+		explain(search, lacks, &why);
+		return 0;
+	}
+	if (manager_enter_scope(&why) == 0 && group_base_own(path, sizeof path, &why) == 0)
+		return try_at(search, path, search->request->wanted, err);
+	if (is_shortage(&why))
+		return lack_for(search, &why, err);
+	explain(search, lacks, &why);
+	return 0;
+}
+
+/* Order: a scope last, for it moves this process. */
+static int search_own(struct search *search, const char *own, struct error *err)
+{
+	unsigned wanted = search->request->wanted;
+	char above[PLACE_PATH_MAX];
+
+	if (try_at(search, own, is_the_managers(own) ? 0 : wanted, err) < 0)
 		return -1;
+	if (lacks_of(&search->best, wanted) != 0 && find_above(own, above, sizeof above) &&
+		try_at(search, above, wanted, err) < 0)
+		return -1;
+	return try_scope(search, own, err);
+}
+
+static int search_all(struct search *search, struct error *err)
+{
+	struct error why = {0};
+	char path[PLACE_PATH_MAX];
+	int named = group_base_named(path, sizeof path, &why);
+
+	if (named > 0)
+		return try_at(search, path, search->request->wanted, err);
+	if (named < 0 || group_base_find(path, sizeof path, &why) < 0)
+		return lack_for(search, &why, err);
+	if (*path != '\0')
+		return search_own(search, path, err);
+	(void)error_set(
+		&why, ERROR_NOT_FOUND, "find cgroup", "this process is in no cgroup of version 2 that is mounted here");
+	return lack_for(search, &why, err);
+}
+
+struct cgroup_hold *cgroup_hold_free(struct cgroup_hold *hold)
+{
+	if (hold == NULL)
+		return NULL;
+	place_close(&hold->place);
+	free(hold);
+	return NULL;
+}
+
+static int take_best(struct search *search, struct cgroup_probe *ret_probe, struct error *err)
+{
+	struct cgroup_probe probe = {0};
+
+	memcpy(probe.findings, search->best.findings, sizeof probe.findings);
+	if (probe.findings[CGROUP_GROUP].works) {
+		probe.hold = malloc(sizeof *probe.hold);
+		if (probe.hold == NULL)
+			return error_no_memory(err);
+		_Static_assert(sizeof probe.base == sizeof search->best.place.path, "a path fits");
+		memcpy(probe.base, search->best.place.path, sizeof probe.base);
+		probe.hold->place = search->best.place;
+		search->best.place = PLACE_INIT;
+	}
 	*ret_probe = probe;
 	return 0;
+}
+
+int cgroup_probe(const struct cgroup_request *request, struct cgroup_probe *ret_probe, struct error *err)
+{
+	struct search search = {.request = request, .best = {.place = PLACE_INIT}};
+	int r = search_all(&search, err);
+
+	if (r == 0)
+		r = take_best(&search, ret_probe, err);
+	place_close(&search.best.place);
+	return r;
 }

@@ -31,10 +31,12 @@
 #define REMOVE_NS     (2 * NS_PER_S)
 #define REMOVE_END_NS (50 * NS_PER_MS)
 #define MAKE_TRIES    64
+#define INNER_NAME    "command"
 
 struct group {
-	int base_fd;
+	int base_fd; /* locked shared: as long as a group lives, nobody takes the base's controllers away (place.c) */
 	int fd;
+	int inner_fd; /* -1: none */
 	char name[GROUP_NAME_MAX];
 	bool removed;
 	bool waited; /* group_remove has already waited its full time in vain */
@@ -68,24 +70,46 @@ static int open_directory(struct group *group, struct error *err)
 	return 0;
 }
 
-int group_make(const char *base, struct group **ret_group, struct error *err)
+static int make_inner(struct group *group, struct error *err)
+{
+	if (mkdirat(group->fd, INNER_NAME, 0755) == 0)
+		group->inner_fd = openat(group->fd, INNER_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (group->inner_fd < 0)
+		return error_set_errno(
+			err, group_error_code(errno), errno, "mkdir cgroup", "cannot make a cgroup in %s", group->name);
+	return 0;
+}
+
+static int open_base(struct group *group, const char *base, struct error *err)
+{
+	group->base_fd = group_base_open(base, err);
+	if (group->base_fd < 0)
+		return -1;
+	return group_base_share(group->base_fd, err);
+}
+
+int group_make(const char *base, bool inner, struct group **ret_group, struct error *err)
 {
 	cleanup_with(group_freep) struct group *group = calloc(1, sizeof *group);
 
 	if (group == NULL)
 		return error_no_memory(err);
-	*group = (struct group){.base_fd = -1, .fd = -1, .removed = true};
-	group->base_fd = group_base_open(base, err);
-	if (group->base_fd < 0 || make_directory(group->base_fd, group->name, err) < 0)
+	*group = (struct group){.base_fd = -1, .fd = -1, .inner_fd = -1, .removed = true};
+	if (open_base(group, base, err) < 0 || make_directory(group->base_fd, group->name, err) < 0)
 		return error_prefix(err, "%s", base);
 	group->removed = false;
-	if (open_directory(group, err) < 0)
+	if (open_directory(group, err) < 0 || (inner && make_inner(group, err) < 0))
 		return error_prefix(err, "%s", base);
 	*ret_group = steal_ptr(&group);
 	return 0;
 }
 
 int group_fd(const struct group *group)
+{
+	return group->inner_fd >= 0 ? group->inner_fd : group->fd;
+}
+
+int group_limits_fd(const struct group *group)
 {
 	return group->fd;
 }
@@ -111,6 +135,35 @@ int group_cpu_usage(struct group *group, uint64_t *ret_user_ns, uint64_t *ret_sy
 	return 0;
 }
 
+static void read_number(const struct group *group, const char *name, uint64_t *ret_value)
+{
+	cleanup_buf struct buf text = {0};
+
+	*ret_value = GROUP_UNKNOWN;
+	if (fd_read_file(group->fd, name, USAGE_TEXT_MAX, &text, NULL) < 0 ||
+		!usage_parse_number(buf_str(&text), ret_value))
+		*ret_value = GROUP_UNKNOWN;
+}
+
+static void read_value(const struct group *group, const char *name, const char *key, uint64_t *ret_value)
+{
+	cleanup_buf struct buf text = {0};
+
+	*ret_value = GROUP_UNKNOWN;
+	if (fd_read_file(group->fd, name, USAGE_TEXT_MAX, &text, NULL) < 0 ||
+		!usage_parse_value(buf_str(&text), key, ret_value))
+		*ret_value = GROUP_UNKNOWN;
+}
+
+void group_read_figures(struct group *group, struct group_figures *ret_figures)
+{
+	read_number(group, "memory.peak", &ret_figures->memory_peak_bytes);
+	read_number(group, "pids.peak", &ret_figures->processes_peak);
+	read_value(group, "memory.events", "oom", &ret_figures->memory_oom);
+	read_value(group, "memory.events", "oom_kill", &ret_figures->memory_oom_kills);
+	read_value(group, "pids.events", "max", &ret_figures->forks_refused);
+}
+
 int group_remove(struct group *group, struct error *err)
 {
 	if (group->removed)
@@ -133,6 +186,7 @@ struct group *group_free(struct group *group)
 		(void)group_tree_remove(
 			group->base_fd, group->name, monotime_after_ns(group->waited ? REMOVE_END_NS : REMOVE_NS));
 	}
+	fd_close(group->inner_fd);
 	fd_close(group->fd);
 	fd_close(group->base_fd);
 	free(group);

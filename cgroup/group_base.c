@@ -16,20 +16,24 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/monotime.h"
 #include "base/str.h"
-#include "cgroup/group.h"
 #include "cgroup/location.h"
+#include "cgroup/place.h"
 
 #define VARIABLE       "PINFOLD_CGROUP"
 #define PROC_TEXT_MAX  (16u << 20) /* a machine with tens of thousands of mounts */
 #define CANDIDATES_MAX 64
+#define SHARE_NS       (2 * NS_PER_S)
 
 enum error_code group_error_code(int sys_errno)
 {
@@ -104,7 +108,7 @@ static int read_proc(const char *path, struct buf *buf, struct error *err)
 	return -1;
 }
 
-static int find_own(char *ret_path, size_t size, struct error *err)
+int group_base_own(char *ret_path, size_t size, struct error *err)
 {
 	cleanup_buf struct buf cgroup = {0};
 	cleanup_buf struct buf mountinfo = {0};
@@ -128,11 +132,42 @@ static int find_own(char *ret_path, size_t size, struct error *err)
 	return copy_path("", ret_path, size, err);
 }
 
-int group_find_base(char *ret_path, size_t size, struct error *err)
+int group_base_named(char *ret_path, size_t size, struct error *err)
 {
 	const char *named = secure_getenv(VARIABLE);
 
-	if (named != NULL && *named != '\0')
-		return check_named(named, ret_path, size, err);
-	return find_own(ret_path, size, err);
+	if (named == NULL || *named == '\0')
+		return 0;
+	return check_named(named, ret_path, size, err) < 0 ? -1 : 1;
+}
+
+int group_base_find(char *ret_path, size_t size, struct error *err)
+{
+	static const char leaf[] = "/" PLACE_SUPERVISOR;
+	int named = group_base_named(ret_path, size, err);
+	size_t n;
+
+	if (named != 0)
+		return named < 0 ? -1 : 0;
+	if (group_base_own(ret_path, size, err) < 0)
+		return -1;
+	n = strlen(ret_path);
+	if (n > strlen(leaf) && strcmp(ret_path + n - strlen(leaf), leaf) == 0)
+		ret_path[n - strlen(leaf)] = '\0';
+	return 0;
+}
+
+int group_base_share(int fd, struct error *err)
+{
+	uint64_t until = monotime_after_ns(SHARE_NS);
+
+	while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
+		const struct timespec pause = {.tv_nsec = (long)NS_PER_MS};
+
+		if (errno != EINTR && (errno != EWOULDBLOCK || monotime_ns() >= until))
+			return error_set_errno(
+				err, ERROR_IO, errno, "lock cgroup", "somebody holds a lock on the cgroup");
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
 }

@@ -1,7 +1,8 @@
 /*
- * cpu.stat is a list of "name value" lines, to which kernels add names. It counts all that ever ran in the group and
- * below it, the dead, the daemonized and the never waited for included, and needs no controller: it is there in every
- * cgroup of version 2. Values are microseconds.
+ * Flat keyed files (memory.events, pids.events, cpu.stat) have a line for each name, and single value files a number or
+ * "max" (cgroup-v2.rst of the kernel's documentation). cpu.stat is a list of "name value" lines, to which kernels add
+ * names. It counts all that ever ran in the group and below it, the dead, the daemonized and the never waited for
+ * included, and needs no controller: it is there in every cgroup of version 2. Values are microseconds.
  */
 #include "cgroup/usage.h"
 
@@ -24,7 +25,7 @@ static bool parse_decimal(const char *s, uint64_t *ret_value)
 	return errno == 0 && (*end == '\n' || *end == '\0');
 }
 
-static bool find_value(const char *text, const char *name, uint64_t *ret_value)
+bool usage_parse_value(const char *text, const char *name, uint64_t *ret_value)
 {
 	size_t size = strlen(name);
 
@@ -37,12 +38,20 @@ static bool find_value(const char *text, const char *name, uint64_t *ret_value)
 	return false;
 }
 
+bool usage_parse_number(const char *text, uint64_t *ret_value)
+{
+	if (strcmp(text, "max\n") != 0)
+		return parse_decimal(text, ret_value);
+	*ret_value = UINT64_MAX;
+	return true;
+}
+
 bool usage_parse_cpu(const char *text, uint64_t *ret_user_ns, uint64_t *ret_system_ns)
 {
 	uint64_t user;
 	uint64_t system;
 
-	if (!find_value(text, "user_usec", &user) || !find_value(text, "system_usec", &system))
+	if (!usage_parse_value(text, "user_usec", &user) || !usage_parse_value(text, "system_usec", &system))
 		return false;
 	*ret_user_ns = user * NS_PER_US;
 	*ret_system_ns = system * NS_PER_US;

@@ -11,14 +11,16 @@ static int plan_with(struct policy_document *document, struct host *host, const 
 	struct plan **ret_plan, struct diag *diag, struct error *err)
 {
 	const struct policy *policy = NULL;
+	struct host_wants wants;
 	int r;
 
 	if (policy_document_resolve(document, &policy, diag, err) < 0)
 		return -1;
+	wants = plan_wants(policy, host);
 	if (probe_all || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
-		r = host_probe(host, command->workspace != NULL ? command->workspace : ".", err);
+		r = host_probe(host, command->workspace != NULL ? command->workspace : ".", &wants, err);
 	else
-		r = host_probe_cgroup(host, err);
+		r = host_probe_cgroup(host, &wants, err);
 	if (r < 0)
 		return -1;
 	return plan_new(policy, host, command, ret_plan, diag, err);

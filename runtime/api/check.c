@@ -35,6 +35,7 @@ pinfold_host *pinfold_host_free(pinfold_host *host)
 {
 	if (host == NULL)
 		return NULL;
+	host_done(&host->host);
 	(void)pthread_mutex_destroy(&host->lock);
 	free(host->workspace);
 	free(host);

@@ -35,13 +35,14 @@ static int collect_warnings(pinfold_run *run, struct error *err)
 /* A launch that the kernel refused knows the step; what stands behind it, and the remedy, the probe finds out. */
 static void explain_refusal(pinfold_host *host, const pinfold_command *command, struct error *err)
 {
+	const struct host_wants wants = {0};
 	struct error unprobed = {0};
 	char remedy[sizeof err->fix];
 
 	if (err->code != ERROR_UNENFORCEABLE || err->fix[0] != '\0')
 		return;
 	(void)pthread_mutex_lock(&host->lock);
-	if (host_probe(&host->host, command->command.workspace, &unprobed) == 0) {
+	if (host_probe(&host->host, command->command.workspace, &wants, &unprobed) == 0) {
 		for (enum host_fact fact = 0; fact < _FACT_COUNT && err->fix[0] == '\0'; fact++) {
 			if (fact != FACT_LANDLOCK && (fact < FACT_CGROUP2 || fact > FACT_CGROUP_CPU) &&
 				host->host.facts[fact].state == FACT_NO)

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "cgroup/cgroup_probe.h"
 
 #define CPU_SETS      16 /* of 1024 CPUs each */
 #define SETGROUPS_MAX 64
@@ -45,6 +46,7 @@ static const char *const names[_FACT_COUNT] = {
 	[FACT_CGROUP2] = "cgroup2",
 	[FACT_CGROUP_KILL] = "cgroup_kill",
 	[FACT_CGROUP_MEMORY] = "cgroup_memory",
+	[FACT_CGROUP_SWAP] = "cgroup_swap",
 	[FACT_CGROUP_PIDS] = "cgroup_pids",
 	[FACT_CGROUP_CPU] = "cgroup_cpu",
 };
@@ -124,4 +126,9 @@ int host_init(struct host *host, struct error *err)
 	made.has_swap = read_swap();
 	*host = made;
 	return 0;
+}
+
+void host_done(struct host *host)
+{
+	host->cgroup_hold = cgroup_hold_free(host->cgroup_hold);
 }

@@ -41,7 +41,8 @@ enum host_fact {
 	FACT_LANDLOCK,            /* detail: "ABI 6" */
 	FACT_CGROUP2, /* a directory can be made in a cgroup v2 tree of ours, entered and removed: cgroup-base */
 	FACT_CGROUP_KILL,
-	FACT_CGROUP_MEMORY, /* the controllers can be switched on there */
+	FACT_CGROUP_MEMORY, /* its groups have the controllers that are wanted */
+	FACT_CGROUP_SWAP,
 	FACT_CGROUP_PIDS,
 	FACT_CGROUP_CPU,
 	_FACT_COUNT
@@ -63,6 +64,15 @@ struct host {
 	unsigned n_cpus;        /* it may run on */
 	char cgroup_path[1024]; /* the directory below which groups are made; "" where none */
 	struct fact facts[_FACT_COUNT];
+	unsigned cgroup_asked;           /* the controllers for which cgroups were asked about so far */
+	bool cgroup_probed;              /* by this handle, and not known from elsewhere */
+	struct cgroup_hold *cgroup_hold; /* what keeps cgroup_path usable; owned */
+};
+
+/* What cgroups are to be asked for (cgroup_probe.h): sets of controllers. */
+struct host_wants {
+	unsigned controllers;
+	unsigned worth_a_scope;
 };
 
 const char *host_fact_name(enum host_fact fact);
@@ -71,11 +81,15 @@ const char *host_fact_remedy(const struct host *host, enum host_fact fact, char 
 
 /* Fills ids, kernel, CPUs: cheap, no probe. */
 must_check int host_init(struct host *host, struct error *err);
-/* Tries everything that is still UNKNOWN, in throw-away children; changes nothing. `workspace` is the directory for
- * FACT_IDMAPPED_MOUNT (NULL: "/"). Only a lack of memory or descriptors is an error. Safe in a threaded process. */
-must_check int host_probe(struct host *host, const char *workspace, struct error *err);
-/* Only the cgroup facts, which a run needs before it can choose mechanisms. */
-must_check int host_probe_cgroup(struct host *host, struct error *err);
+/* Gives back what probing held. A zeroed host is fine. */
+void host_done(struct host *host);
+/* Tries everything that is still UNKNOWN, in throw-away children; changes nothing but what host_probe_cgroup() says.
+ * `workspace` is the directory for FACT_IDMAPPED_MOUNT (NULL: "/"). Only a lack of memory or descriptors is an error.
+ * Safe in a threaded process. */
+must_check int host_probe(struct host *host, const char *workspace, const struct host_wants *wants, struct error *err);
+/* Only the cgroup facts, which a run needs before it can choose mechanisms. For what is wanted, controllers may be
+ * switched on and this process moved to a cgroup of its own; asked again for more, they are probed anew. */
+must_check int host_probe_cgroup(struct host *host, const struct host_wants *wants, struct error *err);
 /* For tests and golden plans: {"kernel": "...", "uid": 0, "gid": 0, "privileged": true, "cpus": 2, "swap": false,
  * "cgroup_path": "", "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc", "detail":
  * "..."}, "landlock": {"works": true, "detail": "ABI 6"}, ...}}; absent: UNKNOWN. */

@@ -40,6 +40,7 @@ static const enum host_fact cgroup_facts[_CGROUP_ABILITY_COUNT] = {
 	[CGROUP_GROUP] = FACT_CGROUP2,
 	[CGROUP_KILL] = FACT_CGROUP_KILL,
 	[CGROUP_MEMORY] = FACT_CGROUP_MEMORY,
+	[CGROUP_SWAP] = FACT_CGROUP_SWAP,
 	[CGROUP_PIDS] = FACT_CGROUP_PIDS,
 	[CGROUP_CPU] = FACT_CGROUP_CPU,
 };
@@ -157,27 +158,42 @@ static struct fact fact_of_cgroup(const struct cgroup_finding *finding)
 	return fact;
 }
 
-int host_probe_cgroup(struct host *host, struct error *err)
+/* A handle that is asked for more than before asks again; what comes from elsewhere stays. */
+static void forget_cgroups(struct host *host, unsigned wanted)
 {
+	if (!host->cgroup_probed || (wanted & ~host->cgroup_asked) == 0)
+		return;
+	host->cgroup_hold = cgroup_hold_free(host->cgroup_hold);
+	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
+		host->facts[cgroup_facts[i]] = (struct fact){0};
+}
+
+int host_probe_cgroup(struct host *host, const struct host_wants *wants, struct error *err)
+{
+	struct cgroup_request request = {wants->controllers | host->cgroup_asked, wants->worth_a_scope};
 	struct cgroup_probe probe;
 
+	forget_cgroups(host, wants->controllers);
 	if (!any_unknown(host, cgroup_facts, _CGROUP_ABILITY_COUNT))
 		return 0;
-	if (cgroup_probe(&probe, err) < 0)
+	if (cgroup_probe(&request, &probe, err) < 0)
 		return -1;
 	_Static_assert(sizeof host->cgroup_path == sizeof probe.base, "a path fits");
 	if (host->facts[FACT_CGROUP2].state == FACT_UNKNOWN)
 		memcpy(host->cgroup_path, probe.base, sizeof host->cgroup_path);
 	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
 		learn(host, cgroup_facts[i], fact_of_cgroup(&probe.findings[i]));
+	host->cgroup_hold = probe.hold;
+	host->cgroup_asked = request.wanted;
+	host->cgroup_probed = true;
 	return 0;
 }
 
-int host_probe(struct host *host, const char *workspace, struct error *err)
+int host_probe(struct host *host, const char *workspace, const struct host_wants *wants, struct error *err)
 {
 	if (probe_kernel(host, err) < 0 || probe_namespaces(host, err) < 0)
 		return -1;
 	if (probe_idmapped_mount(host, workspace, err) < 0)
 		return -1;
-	return host_probe_cgroup(host, err);
+	return host_probe_cgroup(host, wants, err);
 }

@@ -84,6 +84,14 @@ static const struct remedy remedies[] = {
 	{ONE(FACT_LANDLOCK), ENOSYS, OBSTACLE_NONE, NULL, "use Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK"},
 	{ONE(FACT_PIDFD), ENOSYS, OBSTACLE_NONE, NULL, "use Linux 5.12 or later"},
 	{ONE(FACT_CLOSE_RANGE), ENOSYS, OBSTACLE_NONE, NULL, "use Linux 5.12 or later"},
+	{ONE(FACT_CGROUP_SWAP), ENOENT, OBSTACLE_NONE, "memory.swap.max",
+		"use a kernel with CONFIG_SWAP, without swapaccount=0"},
+	{CONTROLLERS, ANY_ERRNO, OBSTACLE_NONE, "systemd scope",
+		"have your service manager run: a login of its own, or loginctl enable-linger USER; without a login set "
+		"XDG_RUNTIME_DIR to /run/user/UID"},
+	{CONTROLLERS, ANY_ERRNO, OBSTACLE_NONE, "delegation",
+		"set Delegate=yes in the unit, or start pinfold by systemd-run --scope -p Delegate=yes (with --user as an "
+		"ordinary user)"},
 	{ONE(FACT_CGROUP_KILL), ENOENT, OBSTACLE_NONE, "cgroup.kill", "use Linux 5.14 or later"},
 	{CONTROLLERS, ANY_ERRNO, OBSTACLE_NONE, "cgroup.controllers",
 		"boot with cgroup version 2 alone: systemd.unified_cgroup_hierarchy=1 on the kernel's command line; under "

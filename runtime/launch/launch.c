@@ -76,6 +76,17 @@ static int open_control(struct launch *launch, struct error *err)
 	return 0;
 }
 
+static int make_group(struct launch *launch, struct error *err)
+{
+	const struct plan *plan = launch->plan;
+
+	if (plan->cgroup_base == NULL)
+		return 0;
+	if (group_make(plan->cgroup_base, plan->cgroup_inner, &launch->launched->group, err) < 0)
+		return -1;
+	return group_limit(launch->launched->group, &plan->group_limits, err);
+}
+
 static int prepare(struct launch *launch, struct error *err)
 {
 	const struct plan *plan = launch->plan;
@@ -95,9 +106,7 @@ static int prepare(struct launch *launch, struct error *err)
 	launch->supervisor_pidfd = sys_pidfd_open(getpid(), 0);
 	if (launch->supervisor_pidfd < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "pidfd_open", "the supervisor cannot be watched");
-	if (plan->cgroup_base != NULL && group_make(plan->cgroup_base, &launch->launched->group, err) < 0)
-		return -1;
-	return 0;
+	return make_group(launch, err);
 }
 
 static _Noreturn void run_child(struct launch *launch)

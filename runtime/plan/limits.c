@@ -1,5 +1,6 @@
 /*
  * Limits -> mechanisms. One function a limit; each adds its row and whatever launch and supervise need to enforce it.
+ * What a controller of cgroup version 2 can hold it holds: for the whole tree, by the kernel, exactly.
  *
  * RLIMIT_NPROC does nothing for the host's uid 0, so there the watchdog counts (setrlimit(2)). RLIMIT_AS breaks
  * programs that reserve address space (node, java, go), so it is used only where it is asked for by name; beside the
@@ -10,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/monotime.h"
+#include "base/str.h"
+#include "cgroup/controllers.h"
 #include "runtime/plan/planner.h"
 
 #define DATA_SLACK_BYTES (1ull << 30)
-#define NO_LIMIT         RLIM_INFINITY
+#define MEMORY_FIX       "a delegated cgroup v2 directory with the memory controller"
 
 static void add_rlimit(struct planner *planner, int resource, const char *name, uint64_t soft, uint64_t hard)
 {
@@ -55,6 +58,21 @@ static void degrade(struct enforcement_row *row, const char *reason, const char 
 	row->fix = fix;
 }
 
+bool planner_has_controller(const struct planner *planner, enum host_fact controller)
+{
+	return planner->plan->cgroup_base != NULL && planner->host->facts[controller].state == FACT_YES;
+}
+
+/* The remedy that is known for this host, or what it would take on any. */
+static const char *controller_fix(struct planner *planner, enum host_fact controller, const char *otherwise)
+{
+	char remedy[240];
+
+	if (*host_fact_remedy(planner->host, controller, remedy, sizeof remedy) == '\0')
+		return otherwise;
+	return arena_strdup(planner->arena, remedy);
+}
+
 static void limit_wall_time(struct planner *planner)
 {
 	uint64_t value = planner->policy->limits.wall_ns;
@@ -76,6 +94,8 @@ static void limit_cpu_time(struct planner *planner)
 	if (row == NULL)
 		return;
 	enforce(row, counted ? "cgroup-base" : "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
+	if (planner_has_controller(planner, FACT_CGROUP_CPU))
+		row->mechanism = "cgroup";
 	if (!counted)
 		row->reason = "CPU time of processes that end between two samples may be missed";
 	/* The kernel's own limit a process, should the supervisor be stopped. */
@@ -89,17 +109,18 @@ static void memory_by_watchdog(struct planner *planner, struct enforcement_row *
 	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
 	degrade(row,
 		"sampled, and without what the kernel holds for the tree (socket and pipe buffers): a fast burst can exceed it",
-		"a delegated cgroup v2 directory with the memory controller");
+		controller_fix(planner, FACT_CGROUP_MEMORY, MEMORY_FIX));
 	add_rlimit(planner, RLIMIT_DATA, "data", value * 2 + DATA_SLACK_BYTES, value * 2 + DATA_SLACK_BYTES);
 }
 
-static void memory_by_cgroup(struct planner *planner, struct enforcement_row *row)
+static void memory_by_cgroup(struct planner *planner, struct enforcement_row *row, uint64_t value)
 {
-	planner_row_lacks(planner, row, FACT_CGROUP_MEMORY);
-	if (planner->host->facts[FACT_CGROUP_MEMORY].state == FACT_NO)
+	if (!planner_has_controller(planner, FACT_CGROUP_MEMORY)) {
+		planner_row_lacks(planner, row, FACT_CGROUP_MEMORY);
 		return;
-	row->reason = "this version does not use the memory controller";
-	row->fix = "leave limits.memory_strategy at \"auto\"";
+	}
+	planner->plan->group_limits.memory_bytes = value;
+	enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
 }
 
 static void limit_memory(struct planner *planner)
@@ -113,13 +134,18 @@ static void limit_memory(struct planner *planner)
 		return;
 	switch (limits->memory_strategy) {
 	case MEMORY_AUTO:
+		if (planner_has_controller(planner, FACT_CGROUP_MEMORY))
+			memory_by_cgroup(planner, row, value);
+		else
+			memory_by_watchdog(planner, row, value);
+		break;
 	case MEMORY_WATCHDOG: memory_by_watchdog(planner, row, value); break;
 	case MEMORY_RLIMIT_AS:
 		enforce(row, "rlimit_as", STRENGTH_KERNEL, SCOPE_PROCESS);
 		degrade(row, "limits the address space of each process, not the memory of the tree", NULL);
 		add_rlimit(planner, RLIMIT_AS, "as", value, value);
 		break;
-	case MEMORY_CGROUP: memory_by_cgroup(planner, row); break;
+	case MEMORY_CGROUP: memory_by_cgroup(planner, row, value); break;
 	case _MEMORY_COUNT: break;
 	}
 }
@@ -133,13 +159,18 @@ static void limit_swap(struct planner *planner)
 
 	if (row == NULL)
 		return;
+	if (planner->plan->group_limits.memory_bytes != GROUP_NO_LIMIT &&
+		planner_has_controller(planner, FACT_CGROUP_SWAP)) {
+		planner->plan->group_limits.swap_bytes = value;
+		enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
+		return;
+	}
 	if (!planner->host->has_swap) {
 		enforce(row, "no_swap", STRENGTH_KERNEL, SCOPE_TREE);
 		row->reason = "this machine has no swap";
 		return;
 	}
-	degrade(row, "pages that are swapped out are not counted",
-		"a delegated cgroup v2 directory with the memory controller");
+	degrade(row, "pages that are swapped out are not counted", controller_fix(planner, FACT_CGROUP_SWAP, MEMORY_FIX));
 }
 
 static void limit_processes(struct planner *planner)
@@ -151,6 +182,11 @@ static void limit_processes(struct planner *planner)
 	planner->plan->watch_processes = LIMIT_NONE;
 	if (row == NULL)
 		return;
+	if (planner_has_controller(planner, FACT_CGROUP_PIDS)) {
+		planner->plan->group_limits.processes = value + 1; /* init counts */
+		enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
+		return;
+	}
 	if (planner->plan->identity.mapped || planner->outer_uid != 0) {
 		if (planner->host->facts[FACT_NPROC_PER_NAMESPACE].state == FACT_NO) {
 			planner_row_lacks(planner, row, FACT_NPROC_PER_NAMESPACE);
@@ -174,6 +210,11 @@ static void limit_cpus(struct planner *planner)
 	if (row == NULL)
 		return;
 	row->asked = (double)milli / 1000;
+	if (planner_has_controller(planner, FACT_CGROUP_CPU)) {
+		planner->plan->group_limits.cpus_milli = milli;
+		enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
+		return;
+	}
 	cpus = (unsigned)((milli + 999) / 1000);
 	enforce(row, "affinity", STRENGTH_KERNEL, SCOPE_TREE);
 	if (cpus < planner->host->n_cpus)
@@ -182,7 +223,8 @@ static void limit_cpus(struct planner *planner)
 		degrade(row,
 			arena_printf(planner->arena, "%u whole CPUs, by affinity",
 				cpus < planner->host->n_cpus ? cpus : planner->host->n_cpus),
-			"a delegated cgroup v2 directory with the cpu controller");
+			controller_fix(
+				planner, FACT_CGROUP_CPU, "a delegated cgroup v2 directory with the cpu controller"));
 }
 
 static void limit_file_size(struct planner *planner)
@@ -239,9 +281,59 @@ static void limit_core(struct planner *planner)
 		add_rlimit(planner, RLIMIT_CORE, "core", 1, 1);
 }
 
+/* RLIMIT_NPROC cannot count what the host's uid 0 has. */
+static bool needs_pids_controller(const struct policy *policy, const struct host *host)
+{
+	return policy->backend == BACKEND_NONE ||
+		(host->uid == 0 && (!host->privileged || policy->identity != IDENTITY_AUTO));
+}
+
+/* What is named as a requirement is worth the asking. */
+static unsigned required_controllers(const struct policy *policy)
+{
+	static const struct {
+		const char *feature;
+		enum controller controller;
+	} rows[] = {{"limits.memory", CONTROLLER_MEMORY}, {"limits.swap", CONTROLLER_MEMORY},
+		{"limits.processes", CONTROLLER_PIDS}, {"limits.cpus", CONTROLLER_CPU},
+		{"limits.cpu_time", CONTROLLER_CPU}};
+	unsigned set = 0;
+
+	for (size_t i = 0; i < policy->n_require; i++) {
+		for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+			if (str_equal(policy->require[i].feature, rows[k].feature) &&
+				str_equal(policy->require[i].mechanism, "cgroup"))
+				set |= CONTROLLER_BIT(rows[k].controller);
+		}
+	}
+	return set;
+}
+
+struct host_wants plan_wants(const struct policy *policy, const struct host *host)
+{
+	const struct policy_limits *limits = &policy->limits;
+	struct host_wants wants = {.worth_a_scope = required_controllers(policy)};
+
+	if (limits->memory_bytes != LIMIT_NONE &&
+		(limits->memory_strategy == MEMORY_AUTO || limits->memory_strategy == MEMORY_CGROUP))
+		wants.worth_a_scope |= CONTROLLER_BIT(CONTROLLER_MEMORY);
+	if (limits->cpus_milli != LIMIT_NONE && limits->cpus_milli % 1000 != 0)
+		wants.worth_a_scope |= CONTROLLER_BIT(CONTROLLER_CPU);
+	if (limits->processes != LIMIT_NONE && needs_pids_controller(policy, host))
+		wants.worth_a_scope |= CONTROLLER_BIT(CONTROLLER_PIDS);
+	wants.controllers = wants.worth_a_scope;
+	if (limits->cpus_milli != LIMIT_NONE)
+		wants.controllers |= CONTROLLER_BIT(CONTROLLER_CPU);
+	if (limits->processes != LIMIT_NONE)
+		wants.controllers |= CONTROLLER_BIT(CONTROLLER_PIDS);
+	return wants;
+}
+
 int planner_limits(struct planner *planner, struct error *err)
 {
 	planner->plan->watch_memory_bytes = LIMIT_NONE;
+	planner->plan->group_limits =
+		(struct group_limits){GROUP_NO_LIMIT, GROUP_NO_LIMIT, GROUP_NO_LIMIT, GROUP_NO_LIMIT};
 	limit_wall_time(planner);
 	limit_cpu_time(planner);
 	limit_memory(planner);

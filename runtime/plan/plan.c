@@ -168,6 +168,8 @@ static void copy_command(struct planner *planner)
 	plan->hostname = arena_strdup(planner->arena, planner->policy->hostname);
 	if (planner->host->facts[FACT_CGROUP2].state == FACT_YES && planner->host->cgroup_path[0] != '\0')
 		plan->cgroup_base = arena_strdup(planner->arena, planner->host->cgroup_path);
+	/* Threat: in namespaces of its own the command can mount the cgroup file system of the group that it is in. */
+	plan->cgroup_inner = planner->policy->nested_namespaces;
 }
 
 int plan_filter(const struct policy *policy, struct arena *arena, struct filter *ret_filter, struct diag *diag,
@@ -201,7 +203,7 @@ static int make_filter(struct planner *planner, struct error *err)
 	}
 	if (arena_check(planner->arena, err) < 0)
 		return -1;
-	if (policy.limits.cpus_milli != LIMIT_NONE) {
+	if (policy.limits.cpus_milli != LIMIT_NONE && !planner_has_controller(planner, FACT_CGROUP_CPU)) {
 		policy.seccomp_deny = deny;
 		policy.n_seccomp_deny = n;
 	}

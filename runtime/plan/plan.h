@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/error.h"
+#include "cgroup/group_limits.h"
 #include "ns/mounts.h"
 #include "runtime/host/host.h"
 #include "runtime/plan/enforcement.h"
@@ -98,6 +99,8 @@ struct plan {
 	size_t n_guards;
 	/* cgroup */
 	const char *cgroup_base; /* NULL: none */
+	struct group_limits group_limits;
+	bool cgroup_inner; /* the command lives in a group below the one that is limited */
 	/* supervision */
 	uint64_t wall_ns; /* LIMIT_NONE: none */
 	uint64_t kill_after_ns;
@@ -116,6 +119,8 @@ struct plan {
 	struct enforcement enforcement;
 };
 
+/* The controllers by which the limits of the policy would best be held here, for host_probe_cgroup(). */
+struct host_wants plan_wants(const struct policy *policy, const struct host *host);
 /* policy, host and command are not kept. Mistakes of the policy that only show now (a writable path inside a denied one,
  * a missing write path) are ERROR_POLICY_INVALID with all of them in diag. What cannot be enforced is no error here. */
 must_check int plan_new(const struct policy *policy, const struct host *host, const struct command *command,

@@ -102,6 +102,25 @@ static json_t *rlimits_json(const struct plan *plan)
 	return object;
 }
 
+static json_t *limit_json(uint64_t value)
+{
+	return value == GROUP_NO_LIMIT ? json_null() : json_u64(value);
+}
+
+static json_t *group_json(const struct plan *plan)
+{
+	const struct group_limits *limits = &plan->group_limits;
+	json_t *object = json_object();
+
+	(void)json_put(object, "base", json_text(plan->cgroup_base));
+	(void)json_put(object, "inner", json_boolean(plan->cgroup_inner));
+	(void)json_put(object, "memory_bytes", limit_json(limits->memory_bytes));
+	(void)json_put(object, "swap_bytes", limit_json(limits->swap_bytes));
+	(void)json_put(object, "processes", limit_json(limits->processes));
+	(void)json_put(object, "cpus_milli", limit_json(limits->cpus_milli));
+	return object;
+}
+
 static json_t *guards_json(const struct plan *plan)
 {
 	json_t *array = json_array();
@@ -148,7 +167,7 @@ int plan_json(const struct plan *plan, char **ret_json, struct error *err)
 	(void)json_put(object, "rlimits", rlimits_json(plan));
 	(void)json_put(object, "guards", guards_json(plan));
 	(void)json_put(object, "filter_instructions", json_u64(plan->filter.n));
-	(void)json_put(object, "cgroup_base", json_text(plan->cgroup_base));
+	(void)json_put(object, "cgroup", plan->cgroup_base == NULL ? json_null() : group_json(plan));
 	(void)json_put(object, "enforcement", enforcement);
 	text = json_object_size(object) == 14 ? json_to_string(object, 1) : NULL;
 	if (text == NULL)

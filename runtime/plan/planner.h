@@ -99,6 +99,8 @@ must_check int planner_limits(struct planner *planner, struct error *err);
 must_check int planner_features(struct planner *planner, struct error *err);
 must_check int planner_requirements(struct planner *planner, struct error *err);
 
+/* Whether the run's group is held by a controller: by one of the FACT_CGROUP_* that name one. */
+bool planner_has_controller(const struct planner *planner, enum host_fact controller);
 struct enforcement_row *planner_add_row(struct planner *planner, const char *name, bool limit);
 void planner_row_lacks(struct planner *planner, struct enforcement_row *row, enum host_fact fact);
 void planner_warn(struct planner *planner, const char *fmt, ...) printf_like(2, 3);

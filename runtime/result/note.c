@@ -100,6 +100,15 @@ static void say_limit(struct buf *note, const struct outcome *outcome)
 	buf_printf(note, ". Raise it with %s.", limit->option);
 }
 
+/* The kernel chose this tree when the machine, or a group around it, had no memory left. */
+static void say_lack(struct buf *note, const struct outcome *outcome)
+{
+	if (outcome->status != OUTCOME_OUT_OF_MEMORY || outcome->limit_name != NULL)
+		return;
+	begin(note);
+	buf_append_str(note, "killed by the kernel for lack of memory outside of the run's own limit");
+}
+
 static void say_signal(struct buf *note, const struct outcome *outcome)
 {
 	char name[SIGNAL_NAME_SIZE];
@@ -195,6 +204,7 @@ char *result_note(const struct outcome *outcome)
 	cleanup_buf struct buf note = {0};
 
 	say_limit(&note, outcome);
+	say_lack(&note, outcome);
 	say_cancelled(&note, outcome);
 	say_signal(&note, outcome);
 	say_error(&note, outcome);

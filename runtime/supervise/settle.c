@@ -122,6 +122,7 @@ static enum outcome_status status_of(enum end_cause cause)
 		[END_WALL_TIME] = OUTCOME_TIMED_OUT,
 		[END_CPU_TIME] = OUTCOME_CPU_TIME_EXCEEDED,
 		[END_MEMORY] = OUTCOME_OUT_OF_MEMORY,
+		[END_MEMORY_OUTSIDE] = OUTCOME_OUT_OF_MEMORY,
 		[END_PROCESSES] = OUTCOME_SIGNALED,
 		[END_CANCEL] = OUTCOME_CANCELLED,
 		[END_CONSUMER] = OUTCOME_SIGNALED,
@@ -153,6 +154,41 @@ static void settle_missed_deadline(struct supervisor *s)
 	s->cause = END_WALL_TIME;
 	s->limit_value = (double)(s->plan->wall_ns / NS_PER_MS);
 	s->limit_actual = (double)(s->outcome.wall_ns / NS_PER_MS);
+}
+
+/* The kernel counted it: a memory limit of the group kills all of it at once, and init, which would tell, with it.
+ * Where the command had ended before, what was left of the tree has met the limit, and the end is the command's own. */
+static bool was_killed_for_memory(const struct supervisor *s)
+{
+	const struct group_figures *figures = &s->facts.figures;
+	bool own_end = s->facts.exited &&
+		!(WIFSIGNALED(s->facts.exit.wait_status) && WTERMSIG(s->facts.exit.wait_status) == SIGKILL);
+
+	return s->facts.counted && figures->memory_oom_kills != GROUP_UNKNOWN && figures->memory_oom_kills > 0 &&
+		!own_end;
+}
+
+static int settle_memory(struct supervisor *s, struct error *err)
+{
+	const struct group_figures *figures = &s->facts.figures;
+	bool limited = s->plan->group_limits.memory_bytes != GROUP_NO_LIMIT;
+
+	if (s->launched->group == NULL)
+		return 0;
+	group_read_figures(s->launched->group, &s->facts.figures);
+	s->facts.counted = true;
+	if (s->cause != END_NONE || !was_killed_for_memory(s))
+		return 0;
+	/* Killed without its own limit met: the machine, or a group further up, ran out. */
+	s->cause = limited && figures->memory_oom != GROUP_UNKNOWN && figures->memory_oom > 0 ? END_MEMORY
+											      : END_MEMORY_OUTSIDE;
+	if (s->cause == END_MEMORY_OUTSIDE)
+		return 0;
+	s->limit_value = (double)s->plan->memory_bytes;
+	s->limit_actual = s->limit_value;
+	if (figures->memory_peak_bytes != GROUP_UNKNOWN && (double)figures->memory_peak_bytes > s->limit_actual)
+		s->limit_actual = (double)figures->memory_peak_bytes;
+	return event_limit(s, err);
 }
 
 static void settle_status(struct supervisor *s)
@@ -222,20 +258,34 @@ static uint64_t largest_process(const struct supervisor *s)
 	return rss > s->plan->watch_memory_bytes ? 0 : rss;
 }
 
-static int settle_peaks(struct supervisor *s, struct error *err)
+static int settle_processes_peak(struct supervisor *s, struct error *err)
+{
+	struct outcome *outcome = &s->outcome;
+	uint64_t counted = s->facts.counted ? s->facts.figures.processes_peak : GROUP_UNKNOWN;
+
+	outcome->processes_peak = USAGE_UNKNOWN;
+	if (counted != GROUP_UNKNOWN && counted > 0) {
+		outcome->processes_peak = counted - 1; /* without init */
+		return 0;
+	}
+	if (!s->sampler.sampled)
+		return 0;
+	outcome->processes_peak = s->sampler.processes_peak;
+	if (s->facts.started && outcome->processes_peak == 0)
+		outcome->processes_peak = 1; /* the look came before the command */
+	return mark_sampled(outcome, "processes_peak", err);
+}
+
+static int settle_memory_peak(struct supervisor *s, struct error *err)
 {
 	struct outcome *outcome = &s->outcome;
 	uint64_t rss = largest_process(s);
 
-	outcome->memory_peak_bytes = outcome->processes_peak = USAGE_UNKNOWN;
-	if (s->sampler.sampled) {
-		outcome->memory_peak_bytes = s->sampler.memory_peak;
-		outcome->processes_peak = s->sampler.processes_peak;
-		if (s->facts.started && outcome->processes_peak == 0)
-			outcome->processes_peak = 1; /* the look came before the command */
-		if (mark_sampled(outcome, "processes_peak", err) < 0)
-			return -1;
+	if (s->facts.counted && s->facts.figures.memory_peak_bytes != GROUP_UNKNOWN) {
+		outcome->memory_peak_bytes = s->facts.figures.memory_peak_bytes;
+		return 0;
 	}
+	outcome->memory_peak_bytes = s->sampler.sampled ? s->sampler.memory_peak : USAGE_UNKNOWN;
 	if (rss > 0 && (outcome->memory_peak_bytes == USAGE_UNKNOWN || rss > outcome->memory_peak_bytes))
 		outcome->memory_peak_bytes = rss;
 	return outcome->memory_peak_bytes == USAGE_UNKNOWN ? 0 : mark_sampled(outcome, "memory_peak_bytes", err);
@@ -257,11 +307,19 @@ static bool child_ended_by(const struct outcome *outcome, int signo)
 	return outcome->status == OUTCOME_EXITED && outcome->exit_code == SHELL_SIGNAL_BASE + signo;
 }
 
+static bool held_by_group(const struct supervisor *s)
+{
+	return s->facts.counted && s->plan->group_limits.processes != GROUP_NO_LIMIT &&
+		s->facts.figures.forks_refused != GROUP_UNKNOWN;
+}
+
 /* One process alone has met no limit of processes, even where it may have no second. */
 static bool processes_were_used_up(const struct supervisor *s)
 {
 	uint64_t most = s->plan->processes_max;
 
+	if (held_by_group(s))
+		return s->facts.figures.forks_refused > 0;
 	return most != LIMIT_NONE && most > 1 && s->sampler.sampled && s->sampler.processes_peak >= most;
 }
 
@@ -270,8 +328,13 @@ static int settle_touched(struct supervisor *s, struct error *err)
 	struct outcome *outcome = &s->outcome;
 	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
 
-	if (processes_were_used_up(s) &&
-		(touch(outcome, "processes", err) < 0 || mark_sampled(outcome, "limits_touched", err) < 0))
+	if (processes_were_used_up(s) && touch(outcome, "processes", err) < 0)
+		return -1;
+	if (outcome->n_limits_touched > 0 && !held_by_group(s) && mark_sampled(outcome, "limits_touched", err) < 0)
+		return -1;
+	if (s->cause != END_MEMORY && s->facts.counted && s->plan->group_limits.memory_bytes != GROUP_NO_LIMIT &&
+		s->facts.figures.memory_oom_kills != GROUP_UNKNOWN && s->facts.figures.memory_oom_kills > 0 &&
+		touch(outcome, "memory", err) < 0)
 		return -1;
 	if (child_ended_by(outcome, SIGXFSZ) && find_rlimit(s->plan, RLIMIT_FSIZE) != NULL &&
 		touch(outcome, "file_size", err) < 0)
@@ -294,8 +357,11 @@ int settle(struct supervisor *s, struct error *err)
 	struct outcome *outcome = &s->outcome;
 
 	outcome->wall_ns = (s->ended_ns == 0 ? monotime_ns() : s->ended_ns) - s->launched->started_ns;
+	if (settle_memory(s, err) < 0)
+		return -1;
 	settle_status(s);
-	if (settle_cpu(s, err) < 0 || settle_peaks(s, err) < 0 || settle_touched(s, err) < 0 || prove_dead(s, err) < 0)
+	if (settle_cpu(s, err) < 0 || settle_processes_peak(s, err) < 0 || settle_memory_peak(s, err) < 0 ||
+		settle_touched(s, err) < 0 || prove_dead(s, err) < 0)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		if (output_result(&s->outputs[i], outcome->arena, &outcome->streams[i], err) < 0)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/loop.h"
+#include "cgroup/group.h"
 #include "cgroup/watchdog.h"
 #include "runtime/launch/launched.h"
 #include "runtime/plan/plan.h"
@@ -27,6 +28,7 @@ enum end_cause {
 	END_WALL_TIME,
 	END_CPU_TIME,
 	END_MEMORY,
+	END_MEMORY_OUTSIDE, /* killed by the kernel for a lack that is not the run's own limit */
 	END_PROCESSES,
 	END_CANCEL,
 	END_CONSUMER, /* nobody reads the output any more */
@@ -51,6 +53,8 @@ struct run_facts {
 	struct init_event exit;
 	struct init_event finish;
 	int init_status;
+	bool counted; /* figures has been read */
+	struct group_figures figures;
 };
 
 struct sampler {

@@ -8,21 +8,24 @@
 
 #include "cgroup/cgroup_probe.h"
 #include "cgroup/group.h"
+#include "cgroup/group_base.h"
 #include "tests/unit/harness.h"
 
 TestSuite(cgroup_probe, .fini = harness_leak_check);
 
+static const struct cgroup_request nothing;
+
 Test(cgroup_probe, controllers_are_whole_words)
 {
-	static const char listed[] = "cpuset cpu io memory hugetlb\n";
+	const unsigned cpu = CONTROLLER_BIT(CONTROLLER_CPU);
+	const unsigned memory = CONTROLLER_BIT(CONTROLLER_MEMORY);
 
-	cr_expect(cgroup_lists_controller(listed, "cpu"));
-	cr_expect(cgroup_lists_controller(listed, "cpuset"));
-	cr_expect(cgroup_lists_controller(listed, "hugetlb"));
-	cr_expect_not(cgroup_lists_controller(listed, "pids"));
-	cr_expect_not(cgroup_lists_controller(listed, "mem"));
-	cr_expect_not(cgroup_lists_controller("", "cpu"));
-	cr_expect_not(cgroup_lists_controller("\n", "cpu"));
+	cr_expect_eq(controllers_parse("cpuset cpu io memory hugetlb\n"), cpu | memory);
+	cr_expect_eq(controllers_parse("cpuset io pids\n"), CONTROLLER_BIT(CONTROLLER_PIDS));
+	cr_expect_eq(controllers_parse("memory"), memory);
+	cr_expect_eq(controllers_parse("mem cpus xpids\n"), 0);
+	cr_expect_eq(controllers_parse(""), 0);
+	cr_expect_eq(controllers_parse("\n"), 0);
 }
 
 /* Directories of this process's making below base. */
@@ -49,9 +52,11 @@ Test(cgroup_probe, leaves_nothing_and_agrees_with_the_files)
 	char base[1024];
 	int n_fds = harness_count_fds();
 
-	harness_ok(cgroup_probe(&probe, &err), &err);
+	harness_ok(cgroup_probe(&nothing, &probe, &err), &err);
+	cr_expect_eq(harness_count_fds(), n_fds + (probe.hold != NULL), "what is held holds one");
+	probe.hold = cgroup_hold_free(probe.hold);
 	cr_expect_eq(harness_count_fds(), n_fds);
-	harness_ok(group_find_base(base, sizeof base, &err), &err);
+	harness_ok(group_base_find(base, sizeof base, &err), &err);
 	if (!probe.findings[CGROUP_GROUP].works) {
 		cr_expect_str_eq(probe.base, "");
 		cr_expect_str_neq(probe.findings[CGROUP_GROUP].step, "");
@@ -69,7 +74,7 @@ Test(cgroup_probe, a_bad_base_is_a_finding)
 	struct error err;
 
 	setenv("PINFOLD_CGROUP", "/tmp", 1);
-	harness_ok(cgroup_probe(&probe, &err), &err);
+	harness_ok(cgroup_probe(&nothing, &probe, &err), &err);
 	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
 		cr_expect_not(probe.findings[i].works);
 	cr_expect_not_null(strstr(probe.findings[CGROUP_GROUP].detail, "PINFOLD_CGROUP"));

@@ -20,6 +20,7 @@
 #include "base/monotime.h"
 #include "base/sys.h"
 #include "cgroup/group.h"
+#include "cgroup/group_base.h"
 #include "cgroup/group_name.h"
 #include "cgroup/group_tree.h"
 #include "cgroup/usage.h"
@@ -172,12 +173,12 @@ Test(group, a_named_base_must_be_a_cgroup)
 	struct error err = {0};
 
 	setenv("PINFOLD_CGROUP", path, 1);
-	cr_expect_eq(group_find_base(base, sizeof base, &err), -1);
+	cr_expect_eq(group_base_find(base, sizeof base, &err), -1);
 	cr_expect_eq(err.code, ERROR_UNSUPPORTED);
 	setenv("PINFOLD_CGROUP", "relative", 1);
-	cr_expect_eq(group_find_base(base, sizeof base, &err), -1);
+	cr_expect_eq(group_base_find(base, sizeof base, &err), -1);
 	setenv("PINFOLD_CGROUP", "/nowhere/at/all", 1);
-	cr_expect_eq(group_find_base(base, sizeof base, &err), -1);
+	cr_expect_eq(group_base_find(base, sizeof base, &err), -1);
 	cr_expect_eq(err.code, ERROR_NOT_FOUND);
 	cr_expect_eq(group_sweep(path, &(size_t){0}, &err), -1);
 	close(fd);
@@ -189,7 +190,7 @@ static void need_base(char base[512])
 {
 	struct error err;
 
-	harness_ok(group_find_base(base, 512, &err), &err);
+	harness_ok(group_base_find(base, 512, &err), &err);
 	if (*base == '\0')
 		cr_skip_test("no cgroup version 2 tree is mounted here");
 	if (access(base, W_OK) != 0)
@@ -206,7 +207,7 @@ Test(group, a_symlink_to_a_cgroup_is_refused)
 	(void)snprintf(link, sizeof link, "%s/link", path);
 	cr_assert_eq(symlink(base, link), 0);
 	setenv("PINFOLD_CGROUP", link, 1);
-	cr_expect_eq(group_find_base(base, sizeof base, &err), -1);
+	cr_expect_eq(group_base_find(base, sizeof base, &err), -1);
 	cr_expect_eq(err.sys_errno, ELOOP);
 	harness_rm_tree(path);
 }
@@ -231,7 +232,7 @@ static struct group *new_group(const char *base)
 	struct group *group = NULL;
 	struct error err;
 
-	harness_ok(group_make(base, &group, &err), &err);
+	harness_ok(group_make(base, false, &group, &err), &err);
 	return group;
 }
 
@@ -309,7 +310,7 @@ static void leave_group(const char *base, char path[1024])
 	if (pid == 0) {
 		struct group *group = NULL;
 
-		if (group_make(base, &group, NULL) == 0) {
+		if (group_make(base, false, &group, NULL) == 0) {
 			char sub[1200];
 
 			path_of(base, group, path);

@@ -25,8 +25,11 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "cgroup/group.h"
+#include "cgroup/group_base.h"
 #include "runtime/host/host.h"
 #include "tests/unit/harness.h"
+
+static const struct host_wants no_wants;
 
 TestSuite(host_probe, .fini = harness_leak_check);
 
@@ -38,7 +41,8 @@ static struct host probe_here(const char *workspace)
 	struct error err;
 
 	harness_ok(host_init(&host, &err), &err);
-	harness_ok(host_probe(&host, workspace, &err), &err);
+	harness_ok(host_probe(&host, workspace, &no_wants, &err), &err);
+	host_done(&host);
 	return host;
 }
 
@@ -65,7 +69,7 @@ static struct host probe_in_child(const char *what, int (*setup)(void))
 		struct error err = {0};
 
 		if (setup() == 0) {
-			if (host_init(&host, &err) < 0 || host_probe(&host, NULL, &err) < 0)
+			if (host_init(&host, &err) < 0 || host_probe(&host, NULL, &no_wants, &err) < 0)
 				_exit(1);
 			(void)!write(pipe_fds[1], &host, sizeof host);
 		}
@@ -141,7 +145,7 @@ Test(host_probe, what_is_known_is_not_asked)
 	harness_ok(host_init(&host, &err), &err);
 	host.facts[FACT_PROC_MOUNT] = (struct fact){.state = FACT_NO, .sys_errno = EPERM, .step = "said before"};
 	host.facts[FACT_CGROUP2].state = FACT_NO;
-	harness_ok(host_probe(&host, NULL, &err), &err);
+	harness_ok(host_probe(&host, NULL, &no_wants, &err), &err);
 	cr_expect_eq(host.facts[FACT_PROC_MOUNT].state, FACT_NO);
 	cr_expect_str_eq(host.facts[FACT_PROC_MOUNT].step, "said before");
 	cr_expect_str_eq(host.cgroup_path, "");
@@ -164,7 +168,7 @@ static int count_groups(void)
 	DIR *directory;
 	int n = 0;
 
-	harness_ok(group_find_base(base, sizeof base, &err), &err);
+	harness_ok(group_base_find(base, sizeof base, &err), &err);
 	directory = *base == '\0' ? NULL : opendir(base);
 	(void)snprintf(prefix, sizeof prefix, "pinfold-%d-", getpid());
 	while (directory != NULL && (entry = readdir(directory)) != NULL)
@@ -195,9 +199,11 @@ static void *probe_in_thread(void *userdata)
 {
 	struct host *host = userdata;
 
-	for (int i = 0; i < 5; i++)
-		if (host_init(host, NULL) < 0 || host_probe(host, NULL, NULL) < 0)
+	for (int i = 0; i < 5; i++) {
+		if (host_init(host, NULL) < 0 || host_probe(host, NULL, &no_wants, NULL) < 0)
 			return host;
+		host_done(host);
+	}
 	return NULL;
 }
 
@@ -306,7 +312,7 @@ static int make_cgroups_readonly(void)
 {
 	char base[1024];
 
-	if (group_find_base(base, sizeof base, NULL) < 0 || *base == '\0' || enter_namespaces(CLONE_NEWNS) < 0)
+	if (group_base_find(base, sizeof base, NULL) < 0 || *base == '\0' || enter_namespaces(CLONE_NEWNS) < 0)
 		return -1;
 	if (mount(base, base, NULL, MS_BIND, NULL) < 0)
 		return -1;

@@ -125,6 +125,7 @@ static bool rlimit_holds(const struct plan *plan, const char *name, uint64_t val
 static bool limit_is_carried_out(
 	const struct plan *plan, const struct host *host, const char *name, const struct policy_limits *limits)
 {
+	const struct group_limits *group = &plan->group_limits;
 	uint64_t cpus = (limits->cpus_milli + 999) / 1000;
 
 	if (strcmp(name, "wall_time") == 0)
@@ -132,13 +133,15 @@ static bool limit_is_carried_out(
 	if (strcmp(name, "cpu_time") == 0)
 		return plan->watch_cpu_ns == limits->cpu_ns && find_rlimit(plan, "cpu") != NULL;
 	if (strcmp(name, "memory") == 0)
-		return plan->watch_memory_bytes == limits->memory_bytes || rlimit_holds(plan, "as", limits->memory_bytes);
+		return plan->watch_memory_bytes == limits->memory_bytes ||
+			group->memory_bytes == limits->memory_bytes || rlimit_holds(plan, "as", limits->memory_bytes);
 	if (strcmp(name, "swap") == 0)
-		return !host->has_swap;
+		return !host->has_swap || group->swap_bytes == limits->swap_bytes;
 	if (strcmp(name, "processes") == 0)
-		return plan->watch_processes == limits->processes || rlimit_holds(plan, "nproc", limits->processes + 1);
+		return plan->watch_processes == limits->processes || group->processes == limits->processes + 1 ||
+			rlimit_holds(plan, "nproc", limits->processes + 1);
 	if (strcmp(name, "cpus") == 0)
-		return host->n_cpus <= cpus || plan->affinity_cpus == cpus;
+		return host->n_cpus <= cpus || group->cpus_milli == limits->cpus_milli || plan->affinity_cpus == cpus;
 	if (strcmp(name, "file_size") == 0)
 		return rlimit_holds(plan, "fsize", limits->file_size_bytes);
 	if (strcmp(name, "open_files") == 0)
@@ -309,14 +312,13 @@ Test(plan_property, old_kernel)
 	check_host("old-kernel", 8);
 }
 
-/* Of memory only the cgroup's limit, which is not used yet, would hold in full. */
 static __attribute__((noinline)) void check_lack(const struct world *world, enum host_fact fact, bool spared)
 {
 	struct host host = world_host("full");
 
 	host.facts[fact] = (struct fact){.state = FACT_NO, .sys_errno = 1, .step = "made up"};
-	cleanup_planned struct planned planned = world_plan_at(
-		world, &host, "{\"version\": 1, \"extends\": \":eval\", \"limits\": {\"memory\": null}}", NULL);
+	cleanup_planned struct planned planned =
+		world_plan_at(world, &host, "{\"version\": 1, \"extends\": \":eval\"}", NULL);
 	cr_assert_not_null(planned.plan, "%s", planned_reason(&planned));
 	cr_expect_eq(enforcement_verdict(&planned.plan->enforcement) == ROW_ENFORCED, spared, "without %s",
 		host_fact_name(fact));
@@ -325,8 +327,8 @@ static __attribute__((noinline)) void check_lack(const struct world *world, enum
 /* Whatever a run needs of the kernel, its lack is seen in the report: what check calls enforceable can be launched. */
 Test(plan_property, every_lack_shows)
 {
-	static const enum host_fact spare[] = {FACT_CLOSE_RANGE, FACT_LANDLOCK, FACT_CGROUP2, FACT_CGROUP_KILL,
-		FACT_CGROUP_MEMORY, FACT_CGROUP_PIDS, FACT_CGROUP_CPU};
+	static const enum host_fact spare[] = {FACT_CLOSE_RANGE, FACT_LANDLOCK, FACT_NPROC_PER_NAMESPACE,
+		FACT_CGROUP_KILL, FACT_CGROUP_SWAP, FACT_CGROUP_PIDS, FACT_CGROUP_CPU};
 	struct world world;
 
 	world_init(&world, "/var/tmp");
