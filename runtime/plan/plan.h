@@ -1,6 +1,7 @@
 /*
  * Everything a launch needs, decided and formatted beforehand. Pure: made from a policy, a host and a command, without
- * looking at anything but the file tree (stat, readlink, readdir). Launch and supervise only carry it out.
+ * looking at anything but the file tree (stat, readlink, readdir, and the small files that say where a git
+ * checkout's data is). Launch and supervise only carry it out.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H

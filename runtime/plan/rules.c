@@ -19,7 +19,7 @@
 
 #define HOME_NAMES_MAX 4096
 
-static struct rule *add_rule(struct rules *rules, enum rule_kind kind, const char *path, const char *said)
+struct rule *rules_add(struct rules *rules, enum rule_kind kind, const char *path, const char *said)
 {
 	struct rule *rule = path == NULL ? NULL : arena_push(rules->planner->arena, &rules->list, &rules->n);
 
@@ -73,7 +73,7 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 	canonical = planner_canonical(planner, path, &exists);
 	if ((from->access == ACCESS_READ || from->access == ACCESS_WRITE) && leads_out(planner, from->path, canonical))
 		return;
-	rule = add_rule(rules, kind_of_access[from->access], canonical, from->path);
+	rule = rules_add(rules, kind_of_access[from->access], canonical, from->path);
 	if (rule == NULL)
 		return;
 	rule->given = path;
@@ -217,7 +217,7 @@ static void add_binds(struct rules *rules)
 		const struct policy_bind *bind = &planner->policy->binds[i];
 		const char *source = find_source(planner, bind->source);
 		const char *target = find_target(planner, bind->target);
-		struct rule *rule = source == NULL ? NULL : add_rule(rules, RULE_BIND, target, bind->target);
+		struct rule *rule = source == NULL ? NULL : rules_add(rules, RULE_BIND, target, bind->target);
 
 		if (rule == NULL)
 			continue;
@@ -241,7 +241,7 @@ static void follow_bind(struct rules *rules, const char *source, const char *tar
 			!planner_is_below(from.path, source))
 			continue;
 		path = planner_join(planner, target, from.path + strlen(source) + (strcmp(source, "/") != 0));
-		rule = add_rule(rules, from.kind, path, from.said);
+		rule = rules_add(rules, from.kind, path, from.said);
 		if (rule == NULL)
 			return;
 		rule->optional = from.optional;
@@ -265,7 +265,7 @@ static void add_tmpfs(struct rules *rules)
 
 	for (size_t i = 0; i < policy->n_tmpfs; i++) {
 		const struct policy_tmpfs *tmpfs = &policy->tmpfs[i];
-		struct rule *rule = add_rule(rules, RULE_TMPFS, find_target(rules->planner, tmpfs->path), tmpfs->path);
+		struct rule *rule = rules_add(rules, RULE_TMPFS, find_target(rules->planner, tmpfs->path), tmpfs->path);
 
 		if (rule != NULL)
 			rule->size_bytes = tmpfs->size_bytes != LIMIT_NONE ? tmpfs->size_bytes
@@ -304,7 +304,7 @@ static void open_way(struct rules *rules, const char *path)
 			continue;
 		if (is_below_writable(rules, directory))
 			return;
-		(void)add_rule(rules, RULE_SKELETON, directory, directory);
+		(void)rules_add(rules, RULE_SKELETON, directory, directory);
 		return;
 	}
 }
@@ -363,15 +363,29 @@ static void check_writes(const struct rules *rules)
 	}
 }
 
+bool rules_write(const struct rules *rules, const char *path)
+{
+	const struct rule *found = NULL;
+
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct rule *rule = &rules->list[i];
+
+		if ((rule->kind != RULE_WRITE && rule->kind != RULE_READ) || !planner_is_below(path, rule->path))
+			continue;
+		if (found == NULL || rule->depth > found->depth ||
+			(rule->depth == found->depth && rule->kind == RULE_READ))
+			found = rule;
+	}
+	return found != NULL && found->kind == RULE_WRITE;
+}
+
 /* The workspace shows whatever the policy says of it, if only to be read. */
 static void add_workspace(struct rules *rules)
 {
 	const struct policy_path workspace = {.access = ACCESS_READ, .path = rules->planner->workspace};
 
-	for (size_t i = 0; i < rules->n; i++) {
-		if (rules->list[i].kind == RULE_WRITE && strcmp(rules->list[i].path, rules->planner->workspace) == 0)
-			return;
-	}
+	if (rules_write(rules, workspace.path))
+		return;
 	rules->from = &workspace;
 	add_path(rules->planner, workspace.path, rules);
 	rules->from = NULL;
@@ -385,6 +399,7 @@ int planner_rules(struct planner *planner, struct error *err)
 	for (size_t i = 0; i < planner->policy->n_paths; i++)
 		add_policy_path(&rules, &planner->policy->paths[i]);
 	add_workspace(&rules);
+	rules_add_git(&rules);
 	add_binds(&rules);
 	follow_binds(&rules);
 	add_tmpfs(&rules);

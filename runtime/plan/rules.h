@@ -22,6 +22,7 @@ struct rule {
 	const char *source; /* RULE_BIND */
 	uint64_t size_bytes;
 	bool write, optional, secret;
+	bool own; /* READ: shown to the command as its own, where the file system can */
 	size_t depth, order;
 };
 
@@ -43,6 +44,12 @@ struct rules {
 	size_t n_wanted;
 };
 
+/* NULL for path == NULL, or where memory is out. The pointer is good until the next one is added. */
+struct rule *rules_add(struct rules *rules, enum rule_kind kind, const char *path, const char *said);
+/* Whether what is said of path, read or write, ends in write. */
+bool rules_write(const struct rules *rules, const char *path);
+/* What the workspace needs where it is a git checkout whose data is elsewhere. All the policy's paths are in. */
+void rules_add_git(struct rules *rules);
 /* Adds to the planner's nodes and guards what the rule asks for; all shallower ones were applied before. */
 void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule);
 

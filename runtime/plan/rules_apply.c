@@ -140,7 +140,7 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 	struct stat st;
 	struct node *node;
 	bool closed;
-	bool own; /* the workspace: shown to the command as its own, where the file system can */
+	bool own;
 
 	if (stat(rule->path, &st) < 0) {
 		if (!rule->optional)
@@ -152,7 +152,7 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 		return;
 	}
 	closed = identity->mapped && !others_may_use(&st) && st.st_uid == identity->workspace_uid;
-	own = identity->mapped && strcmp(rule->path, planner->workspace) == 0;
+	own = identity->mapped && (rule->own || strcmp(rule->path, planner->workspace) == 0);
 	if (host_path != NULL && !closed && !own)
 		return; /* it shows already, read-only */
 	node = planner_add_node(planner, NODE_BIND, rule->path);

@@ -66,6 +66,8 @@ Test(plan_rules, the_longest_path_counts)
 	static const struct sight_case cases[] = {
 		{"\"write\": [\".\"]", "@/ws/src/main.c", "host, writable"},
 		{"\"write\": [\".\"]", "@/outside/log", "host"},
+		{"\"write\": [\"@\"]", "@/ws/src/main.c", "host, writable"},
+		{"\"write\": [\"@\"], \"read\": [\".\"]", "@/ws/src/main.c", "host"},
 		{"\"write\": [\".\"], \"read\": [\"src\"]", "@/ws/src/main.c", "host"},
 		{"\"write\": [\".\"], \"read\": [\"src\"]", "@/ws/README", "host, writable"},
 		{"\"write\": [\".\", \"sub/deep\"], \"read\": [\"sub\"]", "@/ws/sub/deep/file", "host, writable"},

@@ -1,0 +1,175 @@
+/*
+ * Rules for a workspace that is a linked worktree or a submodule, whose git directory lies outside of it, and for the
+ * submodules that lie in a workspace. The git directory comes along, as far as the workspace goes: writable where that
+ * is writable, but for what makes git run code or leads it elsewhere; else to be read. Whether it is the workspace's at
+ * all is found out in git_directory.c.
+ *
+ * These are rules like the policy's own, so that one of the policy's on the same or a longer path wins: `deny` or
+ * `read` of the git directory takes it away, or its writing.
+ *
+ * Threat: other worktrees of the repository belong to somebody else, another run perhaps. In COMMON/worktrees only the
+ * workspace's own directory is writable. What that costs: where there are others, `git gc` inside cannot shorten their
+ * reflogs, and fails.
+ * Threat: host-side git looks into submodules by itself, `git status` does. So a submodule's `.git` file stays as it
+ * is, and its git directory has the same things protected as any other.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "runtime/plan/git_directory.h"
+#include "runtime/plan/rules.h"
+
+#define SHOWN_MAX 512 /* of a path in a message */
+
+/* In a worktree's own directory; what else runs code is read from the common one. */
+static const char *const own_runs_code[] = {"commondir", "gitdir", "config.worktree", "modules", NULL};
+
+static void add(struct rules *rules, enum rule_kind kind, const char *path)
+{
+	struct rule *rule = rules_add(rules, kind, path, path);
+
+	if (rule == NULL)
+		return;
+	rule->given = path;
+	rule->optional = true; /* it may go at any time, and then nothing shows */
+	rule->own = true;
+}
+
+static void protect_names(struct rules *rules, const char *directory, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		add(rules, RULE_PROTECT, planner_join(rules->planner, directory, *names));
+}
+
+static bool has_rule(const struct rules *rules, enum rule_kind kind, const char *path)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		if (rules->list[i].kind == kind && planner_is_below(path, rules->list[i].path))
+			return true;
+	}
+	return false;
+}
+
+/* Of the shipped secrets, /root say, one may well hold a repository, and only the very path counts. */
+static bool is_denied(const struct rules *rules, const char *path)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct rule *rule = &rules->list[i];
+
+		if (rule->kind == RULE_DENY && planner_is_below(path, rule->path) &&
+			(!rule->secret || strcmp(path, rule->path) == 0))
+			return true;
+	}
+	return false;
+}
+
+static void tell(struct rules *rules, const struct git_directory *found, const char *reason)
+{
+	struct planner *planner = rules->planner;
+	const char *named = "nothing that git could use";
+	char shown[SHOWN_MAX];
+
+	if (found->named != NULL)
+		named = str_printable(found->named, shown, sizeof shown);
+	planner_warn(planner,
+		"%s/.git names %s, and no git directory comes with the workspace: %s. git will not work inside. On the "
+		"host, \"git worktree repair\" or \"git submodule update\" may put that right; else name the directory in "
+		"filesystem.write, and its hooks and config in filesystem.protect",
+		planner->workspace, named, reason);
+}
+
+/* Submodules of a checkout whose own git directory is `own`. */
+static void add_submodules(struct rules *rules, const char *own)
+{
+	struct planner *planner = rules->planner;
+	struct git_submodule *list;
+	size_t n;
+
+	git_directory_submodules(planner->arena, planner->workspace, own, &list, &n);
+	for (size_t i = 0; i < n; i++) {
+		add(rules, RULE_PROTECT, planner_join(planner, list[i].checkout, ".git"));
+		add(rules, RULE_WRITE, list[i].directory);
+		protect_names(rules, list[i].directory, git_directory_runs_code);
+	}
+}
+
+/* Of a whole repository; where the policy leaves its modules to the command, they are left to it. */
+static void add_own_submodules(struct rules *rules)
+{
+	const char *own = planner_join(rules->planner, rules->planner->workspace, ".git");
+	const char *modules = own == NULL ? NULL : planner_join(rules->planner, own, "modules");
+
+	if (modules != NULL && has_rule(rules, RULE_PROTECT, modules))
+		add_submodules(rules, own);
+}
+
+/* Threat: some keep the worktrees in the directory of a bare repository. It is not for that that it comes along. False
+ * where they are too many. */
+static bool protect_siblings(struct rules *rules, const char *common)
+{
+	struct planner *planner = rules->planner;
+	const char **list;
+	size_t n;
+
+	if (!planner_is_below(planner->workspace, common))
+		return true;
+	if (!git_directory_worktrees(planner->arena, common, &list, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i], planner->workspace) != 0 && planner_is_below(list[i], common))
+			add(rules, RULE_PROTECT, list[i]);
+	}
+	return true;
+}
+
+static void add_outside(struct rules *rules, const struct git_directory *found, bool write)
+{
+	struct planner *planner = rules->planner;
+
+	if (is_denied(rules, found->common)) {
+		tell(rules, found, "filesystem.deny names it, or what it lies in");
+		return;
+	}
+	if (write && !protect_siblings(rules, found->common)) {
+		tell(rules, found, "the worktrees in that repository are too many to be protected");
+		return;
+	}
+	add(rules, write ? RULE_WRITE : RULE_READ, found->common);
+	if (!write)
+		return;
+	add(rules, RULE_PROTECT, planner_join(planner, planner->workspace, ".git"));
+	protect_names(rules, found->common, git_directory_runs_code);
+	if (found->own != NULL) {
+		add(rules, RULE_WRITE, found->own);
+		protect_names(rules, found->own, own_runs_code);
+	}
+	add_submodules(rules, found->own != NULL ? found->own : found->common);
+}
+
+void rules_add_git(struct rules *rules)
+{
+	struct planner *planner = rules->planner;
+	struct git_directory found = git_directory_find(planner->arena, planner->workspace);
+	bool write = rules_write(rules, planner->workspace);
+
+	switch (found.kind) {
+	case GIT_NONE:
+		if (write)
+			add_own_submodules(rules);
+		break;
+	case GIT_INSIDE:
+		if (!write)
+			break;
+		add(rules, RULE_PROTECT, planner_join(planner, planner->workspace, ".git"));
+		protect_names(rules, found.common, git_directory_runs_code);
+		break;
+	case GIT_UNVERIFIED:
+		if ((write || planner->policy->root != ROOT_HOST) &&
+			(found.named == NULL || !has_rule(rules, RULE_WRITE, found.named)))
+			tell(rules, &found, found.reason);
+		break;
+	case GIT_LINKED_WORKTREE:
+	case GIT_SUBMODULE: add_outside(rules, &found, write); break;
+	}
+}
