@@ -20,7 +20,7 @@ static int plan_with(struct policy_document *document, struct host *host, const 
 	if (probe_all || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
 		r = host_probe(host, command->workspace != NULL ? command->workspace : ".", &wants, err);
 	else
-		r = host_probe_cgroup(host, &wants, err);
+		r = host_probe_cgroup(host, &wants, err) < 0 || host_probe_landlock(host, err) < 0 ? -1 : 0;
 	if (r < 0)
 		return -1;
 	return plan_new(policy, host, command, ret_plan, diag, err);

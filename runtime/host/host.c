@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -54,6 +55,16 @@ static const char *const names[_FACT_COUNT] = {
 const char *host_fact_name(enum host_fact fact)
 {
 	return fact < _FACT_COUNT ? names[fact] : "unknown";
+}
+
+unsigned host_landlock_abi(const struct host *host)
+{
+	const struct fact *fact = &host->facts[FACT_LANDLOCK];
+	unsigned abi = 0;
+
+	if (fact->state != FACT_YES || sscanf(fact->detail, LANDLOCK_DETAIL, &abi) != 1)
+		return 0;
+	return abi;
 }
 
 static int read_privileged(bool *ret_privileged, struct error *err)

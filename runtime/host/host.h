@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#define LANDLOCK_DETAIL "ABI %u"
+
 enum fact_state {
 	FACT_UNKNOWN,
 	FACT_YES,
@@ -38,7 +40,7 @@ enum host_fact {
 	FACT_PIDFD,
 	FACT_CLOSE_RANGE,
 	FACT_NPROC_PER_NAMESPACE, /* RLIMIT_NPROC counts inside the user namespace */
-	FACT_LANDLOCK,            /* detail: "ABI 6" */
+	FACT_LANDLOCK,            /* detail: LANDLOCK_DETAIL */
 	FACT_CGROUP2, /* a directory can be made in a cgroup v2 tree of ours, entered and removed: cgroup-base */
 	FACT_CGROUP_KILL,
 	FACT_CGROUP_MEMORY, /* its groups have the controllers that are wanted */
@@ -90,6 +92,10 @@ must_check int host_probe(struct host *host, const char *workspace, const struct
 /* Only the cgroup facts, which a run needs before it can choose mechanisms. For what is wanted, controllers may be
  * switched on and this process moved to a cgroup of its own; asked again for more, they are probed anew. */
 must_check int host_probe_cgroup(struct host *host, const struct host_wants *wants, struct error *err);
+/* Only FACT_LANDLOCK, whose ABI decides what the plan asks of it. */
+must_check int host_probe_landlock(struct host *host, struct error *err);
+/* 0 where there is none, or nobody has asked. */
+unsigned host_landlock_abi(const struct host *host);
 /* For tests and golden plans: {"kernel": "...", "uid": 0, "gid": 0, "privileged": true, "cpus": 2, "swap": false,
  * "cgroup_path": "", "facts": {"user_namespace": true, "proc_mount": {"errno": "EPERM", "step": "mount proc", "detail":
  * "..."}, "landlock": {"works": true, "detail": "ABI 6"}, ...}}; absent: UNKNOWN. */

@@ -59,18 +59,22 @@ static int step_seccomp(void *userdata, struct error *err)
 	return refused("seccomp SECCOMP_SET_MODE_FILTER", err);
 }
 
-static int step_landlock(void *userdata, struct error *err)
+int kernel_landlock_abi(unsigned *ret_abi)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_ASK_VERSION);
-	int *shared = userdata;
 
 	if (abi < 1)
-		return refused("landlock_create_ruleset", err);
-	*shared = (int)abi;
+		return -1;
+	*ret_abi = (unsigned)abi;
 	return 0;
 }
 
-static void unmap(int **shared)
+static int step_landlock(void *userdata, struct error *err)
+{
+	return kernel_landlock_abi(userdata) < 0 ? refused("landlock_create_ruleset", err) : 0;
+}
+
+static void unmap(unsigned **shared)
 {
 	if (*shared != NULL)
 		(void)munmap(*shared, sizeof **shared);
@@ -80,7 +84,7 @@ int kernel_probe(struct kernel_probe *ret_probe, struct error *err)
 {
 	static const trial_step steps[KERNEL_PROBE_N] = {
 		step_pidfd, step_close_range, step_no_new_privs, step_seccomp, step_landlock};
-	__attribute__((cleanup(unmap))) int *abi = NULL;
+	__attribute__((cleanup(unmap))) unsigned *abi = NULL;
 	struct kernel_probe probe = {0};
 	struct trial trial = {
 		.clone_step = "clone3", .steps = steps, .n_steps = KERNEL_PROBE_N, .timeout_ns = TRIAL_TIMEOUT_NS};

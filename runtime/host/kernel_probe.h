@@ -10,10 +10,12 @@
 
 struct kernel_probe {
 	struct trial_finding findings[KERNEL_PROBE_N]; /* of kernel_probe_facts, in that order */
-	int landlock_abi;                              /* 0 where there is none */
+	unsigned landlock_abi;                         /* 0 where there is none */
 };
 
 extern const enum host_fact kernel_probe_facts[KERNEL_PROBE_N];
+/* Asked right here. 0, or -1 with errno where there is no Landlock. */
+int kernel_landlock_abi(unsigned *ret_abi);
 must_check int kernel_probe(struct kernel_probe *ret_probe, struct error *err);
 
 #endif

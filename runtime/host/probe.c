@@ -5,9 +5,11 @@
  * Facts that are known already, and those of a fake host, are kept; what is asked together is asked again only where
  * one of its facts is not known.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/str.h"
 #include "cgroup/cgroup_probe.h"
@@ -141,9 +143,32 @@ static int probe_kernel(struct host *host, struct error *err)
 		struct fact fact = fact_of_trial(host, kernel_probe_facts[i], &probe.findings[i]);
 
 		if (kernel_probe_facts[i] == FACT_LANDLOCK && probe.landlock_abi > 0)
-			(void)snprintf(fact.detail, sizeof fact.detail, "ABI %d", probe.landlock_abi);
+			(void)snprintf(fact.detail, sizeof fact.detail, LANDLOCK_DETAIL, probe.landlock_abi);
 		learn(host, kernel_probe_facts[i], fact);
 	}
+	return 0;
+}
+
+/* A run asks this each time, and a child costs it a twentieth: where no filter is around us that could kill who asks,
+ * there is none. */
+int host_probe_landlock(struct host *host, struct error *err)
+{
+	struct trial_finding finding = {.works = true};
+	struct fact fact;
+	unsigned abi = 0;
+
+	if (host->facts[FACT_LANDLOCK].state != FACT_UNKNOWN)
+		return 0;
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+		return probe_kernel(host, err);
+	if (kernel_landlock_abi(&abi) < 0) {
+		finding = (struct trial_finding){.sys_errno = errno};
+		(void)snprintf(finding.step, sizeof finding.step, "%s", "landlock_create_ruleset");
+	}
+	fact = fact_of_trial(host, FACT_LANDLOCK, &finding);
+	if (finding.works)
+		(void)snprintf(fact.detail, sizeof fact.detail, LANDLOCK_DETAIL, abi);
+	learn(host, FACT_LANDLOCK, fact);
 	return 0;
 }
 

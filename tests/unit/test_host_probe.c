@@ -379,6 +379,51 @@ Test(host_probe, a_filter_that_kills)
 	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].state, FACT_YES);
 }
 
+static __attribute__((noinline)) void ask_for_landlock(struct fact *ret_fact)
+{
+	struct host host;
+	struct error err;
+
+	harness_ok(host_init(&host, &err), &err);
+	cr_expect_eq(host_landlock_abi(&host), 0, "nobody has asked");
+	harness_ok(host_probe_landlock(&host, &err), &err);
+	*ret_fact = host.facts[FACT_LANDLOCK];
+	cr_expect_eq(host_landlock_abi(&host) > 0, ret_fact->state == FACT_YES);
+}
+
+Test(host_probe, landlock_asked_by_itself_is_the_same_landlock)
+{
+	struct host whole = probe_here("/tmp");
+	struct fact alone;
+
+	ask_for_landlock(&alone);
+	cr_expect_eq(alone.state, whole.facts[FACT_LANDLOCK].state);
+	cr_expect_str_eq(alone.step, whole.facts[FACT_LANDLOCK].step);
+	cr_expect_str_eq(alone.detail, whole.facts[FACT_LANDLOCK].detail);
+}
+
+Test(host_probe, asking_for_landlock_survives_a_filter_that_kills)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct host host;
+		struct error err;
+
+		if (kill_landlock() < 0)
+			_exit(77);
+		if (host_init(&host, &err) < 0 || host_probe_landlock(&host, &err) < 0)
+			_exit(1);
+		_exit(host.facts[FACT_LANDLOCK].state == FACT_NO && host_landlock_abi(&host) == 0 ? 0 : 2);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		cr_skip_test("no filter can be set up here");
+	cr_expect(WIFEXITED(status), "killed by signal %d", WTERMSIG(status));
+	cr_expect_eq(WEXITSTATUS(status), 0);
+}
+
 static int refuse_clone3(void)
 {
 	return refuse_call(SYS_clone3, SECCOMP_RET_ERRNO | EPERM);
