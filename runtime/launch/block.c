@@ -90,6 +90,7 @@ int block_new(const struct plan *plan, struct error *err)
 	header.n_rlimits = (uint32_t)plan->n_rlimits;
 	header.rlimits = put_rlimits(&buf, plan);
 	header.deadline_ns = deadline(plan);
+	header.landlock = landlock_is_asked(&plan->landlock);
 	header.size = (uint32_t)buf.size;
 	if (buf_check(&buf, err) < 0)
 		return -1;

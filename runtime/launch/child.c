@@ -3,16 +3,17 @@
  * no stdio. Every signal is blocked, so no handler of the caller's ever runs here.
  *
  * The steps, in an order that matters:
- *   1 die with the launching thread       (until step 6; init watches the supervisor's pidfd itself)
+ *   1 die with the launching thread       (until step 7; init watches the supervisor's pidfd itself)
  *   2 wait until the parent has mapped the ids and, where it is privileged, opened the sources of the binds
  *   3 host name, loopback                 (need capabilities in the new namespaces)
  *   4 mounts, and in their midst the change to the mapped uid
  *   5 terminal, or the given descriptors
- *   6 tell the parent, with descriptors by which it can watch
- *   7 own session and keyring, CPUs
- *   8 no capability, no_new_privs
- *   9 every descriptor but init's six closed
- *  10 init
+ *   6 the ruleset of the Landlock fence, which hangs on the mounts as they stand now
+ *   7 tell the parent, with descriptors by which it can watch
+ *   8 own session and keyring, CPUs
+ *   9 no capability, no_new_privs
+ *  10 every descriptor but init's own closed
+ *  11 init
  * Any failure is sent to the parent as the error it is; silence would mean nothing.
  */
 #include "runtime/launch/child.h"
@@ -32,12 +33,13 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "ns/caps.h"
+#include "ns/landlock.h"
 #include "ns/loopback.h"
 #include "runtime/launch/close_from.h"
 #include "runtime/launch/init_message.h"
 #include "runtime/launch/setup_message.h"
 
-#define FIRST_FREE_FD (INIT_FD_SUPERVISOR + 1)
+#define FIRST_FREE_FD (INIT_FD_RULESET + 1)
 
 static int die_with_parent(const struct launch_child *child, struct error *err)
 {
@@ -193,23 +195,27 @@ static int move_up(int fd, struct error *err)
 	return moved;
 }
 
-/* 0, 1, 2 and init's three; everything else is closed. Returns the number of the image. */
+/* 0, 1, 2 and init's own; everything else is closed. Returns the number of the image. */
 static int arrange_fds(const struct launch_child *child, struct error *err)
 {
 	const int wanted[] = {child->stdio_fds[0], child->stdio_fds[1], child->stdio_fds[2], child->control_fd,
-		child->block_fd, child->supervisor_pidfd};
+		child->block_fd, child->supervisor_pidfd, child->ruleset_fd};
 	int moved[sizeof wanted / sizeof wanted[0]];
 	int image = move_up(child->image_fd, err);
 
 	if (image < 0)
 		return -1;
 	for (int i = 0; i < FIRST_FREE_FD; i++) {
+		if (i == INIT_FD_RULESET && wanted[i] < 0)
+			continue;
 		moved[i] = move_up(wanted[i], err);
 		if (moved[i] < 0)
 			return -1;
 	}
 	for (int i = 0; i < FIRST_FREE_FD; i++) {
-		if (dup2(moved[i], i) < 0)
+		if (i == INIT_FD_RULESET && wanted[i] < 0)
+			(void)close(i); /* whatever has its number goes */
+		else if (dup2(moved[i], i) < 0)
 			return error_set_errno(err, ERROR_IO, errno, "dup2", "descriptors for init");
 	}
 	if (dup2(image, FIRST_FREE_FD) < 0 || fcntl(FIRST_FREE_FD, F_SETFD, FD_CLOEXEC) < 0)
@@ -275,6 +281,8 @@ void launch_child(struct launch_child *child)
 	if (mounts_apply(&plan->mounts, child->trees, become_inner, child, &scratch, &error) < 0)
 		goto fail;
 	if (plan->output == PLAN_OUTPUT_TTY && open_terminal(child, &terminal, &error) < 0)
+		goto fail;
+	if (landlock_make(&plan->landlock, child->stdio_fds, 3, &child->ruleset_fd, &error) < 0)
 		goto fail;
 	if (tell_ready(child, scratch, terminal, &error) < 0)
 		goto fail;

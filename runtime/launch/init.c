@@ -240,6 +240,8 @@ static long run(struct tree *tree)
 	tree->block = map_block();
 	if (tree->block == NULL || !open_signals(tree))
 		return 1;
+	if (tree->block->landlock != 0)
+		(void)init_call(__NR_fcntl, INIT_FD_RULESET, F_SETFD, FD_CLOEXEC);
 	tree->main_pid = init_exec_command(tree->block, &failure);
 	if (tree->main_pid < 0) {
 		(void)init_call(__NR_sendto, INIT_FD_CONTROL, &failure, sizeof failure, NOSIGNAL, 0, 0);
@@ -247,6 +249,8 @@ static long run(struct tree *tree)
 	}
 	for (int fd = 0; fd <= 2; fd++) /* or end of file on the command's output would wait for init */
 		(void)init_call(__NR_close, fd);
+	if (tree->block->landlock != 0)
+		(void)init_call(__NR_close, INIT_FD_RULESET);
 	report(tree, INIT_EVENT_STARTED);
 	watch(tree);
 	finish(tree);

@@ -1,6 +1,6 @@
 /*
- * From init to the command: a vfork child takes a session of its own, default signals, the limits and the filter, and
- * executes. Memory is shared with init until then, so a failing step is simply written down for init to read.
+ * From init to the command: a vfork child takes a session of its own, default signals, the limits, the Landlock fence
+ * and the filter, and executes. Memory is shared with init until then, so a failing step is simply written down for init to read.
  *
  * Order: the terminal before anything can fail visibly; the working directory before the limits (a small RLIMIT_FSIZE or
  * RLIMIT_NOFILE must not get in the way of setting up); the filter last, because it forbids what setting up needs.
@@ -120,6 +120,15 @@ static bool set_limits(const struct start *start)
 	return true;
 }
 
+/* Init stays outside: to the command it is then one of those that no signal and no ptrace of its can reach. */
+static bool fence_in(const struct start *start)
+{
+	if (start->block->landlock == 0)
+		return true;
+	return check(start, init_call(__NR_landlock_restrict_self, INIT_FD_RULESET, 0), INIT_STEP_LANDLOCK,
+		"landlock_restrict_self");
+}
+
 static bool load_filter(const struct start *start)
 {
 	struct sock_filter_program program = {(uint16_t)start->block->n_filter, at(start->block, start->block->filter)};
@@ -230,7 +239,7 @@ static void become_command(const struct start *start)
 		return;
 	reset_signals();
 	(void)init_call(__NR_umask, start->block->umask);
-	if (!enter_directory(start) || !set_limits(start) || !load_filter(start))
+	if (!enter_directory(start) || !set_limits(start) || !fence_in(start) || !load_filter(start))
 		return;
 	if (has_slash(name))
 		(void)try_exec(start, name);

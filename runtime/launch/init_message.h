@@ -20,6 +20,7 @@ enum init_exec_step {
 	INIT_STEP_EXEC,
 	INIT_STEP_FORK,
 	INIT_STEP_TTY,
+	INIT_STEP_LANDLOCK,
 	INIT_STEP_INIT /* init itself could not be started */
 };
 
@@ -59,6 +60,7 @@ struct init_block {
 	uint32_t n_rlimits, rlimits; /* struct init_rlimit[n] */
 	uint32_t tty;                /* 1: stdin is a terminal to become the controlling one */
 	uint32_t umask;
+	uint32_t landlock;    /* 1: INIT_FD_RULESET is there, for the command to be fenced in by */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC after which init ends the tree by itself; 0: none */
 };
 
@@ -72,7 +74,8 @@ struct init_rlimit {
 enum {
 	INIT_FD_CONTROL = 3,
 	INIT_FD_BLOCK = 4,
-	INIT_FD_SUPERVISOR = 5
+	INIT_FD_SUPERVISOR = 5,
+	INIT_FD_RULESET = 6
 };
 
 #endif

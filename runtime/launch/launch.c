@@ -117,6 +117,7 @@ static _Noreturn void run_child(struct launch *launch)
 		.supervisor_pidfd = launch->supervisor_pidfd,
 		.block_fd = launch->block_fd,
 		.image_fd = launch->image_fd,
+		.ruleset_fd = -1,
 		.stdio_fds = {launch->streams.child[0], launch->streams.child[1], launch->streams.child[2]},
 		.take_sources = !launch->privileged,
 		.trees = launch->trees,

@@ -127,7 +127,7 @@ static void add_network(struct planner *planner)
 	struct enforcement_row *row = add(planner, "network", "net_namespace", FACT_NET_NAMESPACE);
 
 	if (planner->policy->network == NETWORK_HOST) {
-		turn_off(row, "the host's network and its abstract sockets are open to the command");
+		turn_off(row, "the host's network is open to the command");
 		return;
 	}
 	if (lacks(planner, FACT_NET_NAMESPACE))
@@ -182,7 +182,7 @@ static void add_host_sockets(struct planner *planner)
 	static const char names[] = "abstract sockets of the host's network namespace can be connected to";
 	struct enforcement_row *row = add(planner, "host_sockets", "mounts", FACT_MOUNT_NAMESPACE);
 	bool root = planner->policy->root == ROOT_HOST;
-	bool network = planner->policy->network == NETWORK_HOST;
+	bool network = (planner->plan->namespaces & CLONE_NEWNET) == 0 && planner->plan->landlock.scopes == 0;
 
 	if (root && network)
 		degrade(row, arena_printf(planner->arena, "%s; %s", files, names),
@@ -228,8 +228,6 @@ static void add_seccomp(struct planner *planner)
 
 	if (row != NULL && planner->policy->nested_namespaces)
 		row->reason = "the command may make namespaces and mounts of its own";
-	row = add(planner, "landlock", NULL, _FACT_COUNT);
-	turn_off(row, NULL);
 }
 
 int planner_features(struct planner *planner, struct error *err)
@@ -246,6 +244,7 @@ int planner_features(struct planner *planner, struct error *err)
 	(void)add(planner, "no_new_privs", "prctl", FACT_NO_NEW_PRIVS);
 	(void)add(planner, "capabilities", "capset", FACT_USER_NAMESPACE);
 	add_seccomp(planner);
+	planner_fence(planner);
 	row = add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
 	if (planner->policy->nested_namespaces)
 		degrade(row, "left off, so that a sandbox inside can mount a proc of its own",

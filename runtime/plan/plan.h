@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "base/error.h"
 #include "cgroup/group_limits.h"
+#include "ns/landlock.h"
 #include "ns/mounts.h"
 #include "runtime/host/host.h"
 #include "runtime/plan/enforcement.h"
@@ -90,6 +91,7 @@ struct plan {
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct plan_identity identity;
 	struct mount_plan mounts;
+	struct landlock_plan landlock;
 	bool loopback;
 	const char *hostname;
 	struct filter filter;

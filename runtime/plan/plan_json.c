@@ -136,6 +136,25 @@ static json_t *guards_json(const struct plan *plan)
 	return array;
 }
 
+static json_t *landlock_json(const struct landlock_plan *fence)
+{
+	json_t *object = json_object();
+	json_t *writable = json_array();
+
+	if (!landlock_is_asked(fence)) {
+		json_decref(object);
+		json_decref(writable);
+		return json_null();
+	}
+	for (size_t i = 0; i < fence->n_rules; i++)
+		(void)json_array_append_new(writable, json_text(fence->rules[i].path));
+	(void)json_put(object, "files", json_boolean(fence->files != 0));
+	(void)json_put(object, "tcp", json_boolean(fence->tcp != 0));
+	(void)json_put(object, "scopes", json_boolean(fence->scopes != 0));
+	(void)json_put(object, "writable", writable);
+	return object;
+}
+
 static json_t *identity_json(const struct plan_identity *identity)
 {
 	json_t *object = json_object();
@@ -164,12 +183,13 @@ int plan_json(const struct plan *plan, char **ret_json, struct error *err)
 	(void)json_put(object, "identity", identity_json(&plan->identity));
 	(void)json_put(object, "host_root", json_boolean(plan->mounts.host_root));
 	(void)json_put(object, "mounts", mounts_json(&plan->mounts));
+	(void)json_put(object, "landlock", landlock_json(&plan->landlock));
 	(void)json_put(object, "rlimits", rlimits_json(plan));
 	(void)json_put(object, "guards", guards_json(plan));
 	(void)json_put(object, "filter_instructions", json_u64(plan->filter.n));
 	(void)json_put(object, "cgroup", plan->cgroup_base == NULL ? json_null() : group_json(plan));
 	(void)json_put(object, "enforcement", enforcement);
-	text = json_object_size(object) == 14 ? json_to_string(object, 1) : NULL;
+	text = json_object_size(object) == 15 ? json_to_string(object, 1) : NULL;
 	if (text == NULL)
 		return error_no_memory(err);
 	*ret_json = text;

@@ -93,6 +93,8 @@ must_check int planner_emit_mounts(struct planner *planner, struct error *err);
 must_check int planner_base_tree(struct planner *planner, struct error *err);
 /* rules.c: the policy's paths, binds and tmpfs on top of it. */
 must_check int planner_rules(struct planner *planner, struct error *err);
+/* fence.c: plan->landlock and its row. After the namespaces and mounts are settled. */
+void planner_fence(struct planner *planner);
 /* environment.c, limits.c, features.c, requirements.c */
 must_check int planner_environment(struct planner *planner, struct error *err);
 must_check int planner_limits(struct planner *planner, struct error *err);

@@ -26,6 +26,7 @@ static const struct step_words steps[] = {
 	[INIT_STEP_EXEC] = {"exec", "cannot execute"},
 	[INIT_STEP_FORK] = {"fork", "cannot make the command's process"},
 	[INIT_STEP_TTY] = {"tty", "cannot make the terminal the command's own"},
+	[INIT_STEP_LANDLOCK] = {"landlock", "cannot fence the command in"},
 };
 
 static enum error_code code_of(int sys_errno)
