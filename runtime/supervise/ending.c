@@ -92,6 +92,12 @@ static int take_event(struct supervisor *s, const struct init_event *event, stru
 	return 0;
 }
 
+/* ECONNRESET says, once, that init ended before it had read all that it was sent. What it had sent is there all the same. */
+static bool may_have_more(ssize_t n)
+{
+	return n > 0 || (n < 0 && (errno == EINTR || errno == ECONNRESET));
+}
+
 int ending_read_events(struct supervisor *s, struct error *err)
 {
 	struct init_event event;
@@ -103,7 +109,7 @@ int ending_read_events(struct supervisor *s, struct error *err)
 		n = recv(s->launched->control_fd, &event, sizeof event, MSG_DONTWAIT);
 		if (n == (ssize_t)sizeof event && take_event(s, &event, err) < 0)
 			return -1;
-	} while (n > 0 || (n < 0 && errno == EINTR));
+	} while (may_have_more(n));
 	if (n == 0 || errno != EAGAIN) /* init closed its end: its pidfd says the rest */
 		loop_remove(s->loop, &s->control);
 	return 0;
