@@ -1,15 +1,16 @@
 /*
  * The table of processes, refreshed at each look.
  *
- * The proc mount is the sandbox's own, so what is listed in it is the tree and nothing else; pid 1 is the init and is not
- * counted. A process may vanish between being listed and being read: that is no error, it simply has nothing any more.
+ * The proc mount is the sandbox's own, so what is listed in it is the tree and nothing else; pid 1 is the init and is
+ * not counted. Without a boundary it is the host's, and only what descends from the init is looked at. A process may
+ * vanish between being listed and being read: that is no error, it simply has nothing any more.
  *
  * CPU time has two lower bounds: what living processes used, with the children they waited for (which loses processes
  * nobody waited for), and what each process had used when it was last seen (which loses short ones). The larger one is
  * taken, and never less than before.
  *
- * Threat: the files of a process are those of its first thread, and empty once that one has ended, while the others keep
- * the memory and the descriptors. Where a process shows nothing resident and has more tasks, one that has is read.
+ * Threat: the files of a process are those of its first thread, and empty once that one has ended, while the others
+ * keep the memory and the descriptors. Where a process shows nothing resident and has more tasks, one that has is read.
  *
  * Race: a pid may be used again between two looks. An open statm file stays with its process and then fails; where none
  * is kept, the start time in stat tells.
@@ -26,6 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/monotime.h"
+#include "cgroup/watch_descent.h"
 
 #define INIT_PID    1
 #define KEPT_MAX    16 /* descriptors of the caller's process that one run may take for this */
@@ -37,6 +39,7 @@
 /* Fields of stat behind the name, counted from 0. */
 enum stat_field {
 	STAT_PARENT = 1,
+	STAT_SESSION = 3,
 	STAT_USER = 11,
 	STAT_SYSTEM = 12,
 	STAT_CHILD_USER = 13,
@@ -51,9 +54,9 @@ static void close_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
-int watch_tree_init(struct watch_tree *tree, int proc_fd, struct error *err)
+int watch_tree_init(struct watch_tree *tree, int proc_fd, pid_t root, struct error *err)
 {
-	*tree = (struct watch_tree){.proc_fd = -1};
+	*tree = (struct watch_tree){.proc_fd = -1, .root = root};
 	tree->buffer = malloc(WATCH_BUFFER_SIZE);
 	if (tree->buffer == NULL)
 		return error_no_memory(err);
@@ -262,6 +265,7 @@ bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process)
 		s = end;
 	}
 	ret_process->parent = (pid_t)fields[STAT_PARENT];
+	ret_process->session = (pid_t)fields[STAT_SESSION];
 	ret_process->own = (struct watch_cpu){fields[STAT_USER] * tick_ns, fields[STAT_SYSTEM] * tick_ns};
 	ret_process->children =
 		(struct watch_cpu){fields[STAT_CHILD_USER] * tick_ns, fields[STAT_CHILD_SYSTEM] * tick_ns};
@@ -352,12 +356,88 @@ static void read_statm(struct watch_tree *tree, struct watch_process *process)
 		process->thread = 0;
 }
 
+bool watch_tree_look(const struct watch_tree *tree, pid_t pid, struct watch_process *ret_process)
+{
+	char text[STAT_SIZE];
+	cleanup_close int fd = open_file(tree, pid, "stat");
+
+	return read_text(fd, text, sizeof text) > 0 && watch_tree_parse_stat(text, ret_process);
+}
+
+static bool has_pid(const pid_t *pids, size_t n, pid_t pid)
+{
+	return n > 0 && bsearch(&pid, pids, n, sizeof pid, compare_pids) != NULL;
+}
+
+static size_t drop_doubles(pid_t *pids, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || pids[kept - 1] != pids[i])
+			pids[kept++] = pids[i];
+	}
+	return kept;
+}
+
+/* Race: who loses its parent during a walk may be missed in it. Who was seen before and lives is a descendant still,
+ * and its parent is one too. */
+static bool was_missed(const struct watch_tree *tree, const pid_t *pids, size_t n, const struct watch_process *process)
+{
+	struct watch_process now = {0};
+
+	if (has_pid(pids, n, process->pid) || !process->stat_read || !watch_tree_look(tree, process->pid, &now))
+		return false;
+	return now.start_time == process->start_time && (now.parent == tree->root || has_pid(pids, n, now.parent));
+}
+
+/* The descendants, ascending. */
+static int list_descendants(struct watch_tree *tree, pid_t **pids, size_t *ret_n, struct error *err)
+{
+	struct watch_descent descent = {.proc_fd = tree->proc_fd, .root = tree->root};
+	size_t n;
+
+	if (watch_descent_list(&descent, err) < 0) {
+		free(descent.pids);
+		return -1;
+	}
+	*pids = descent.pids;
+	n = descent.n;
+	if (n > 0)
+		qsort(*pids, n, sizeof **pids, compare_pids);
+	n = drop_doubles(*pids, n);
+	*ret_n = n;
+	for (size_t i = 0; i < tree->n; i++) {
+		if (was_missed(tree, *pids, n, &tree->processes[i]) &&
+			push_pid(pids, ret_n, &descent.allocated, tree->processes[i].pid) < 0)
+			return error_no_memory(err);
+	}
+	if (*ret_n > n)
+		qsort(*pids, *ret_n, sizeof **pids, compare_pids);
+	return 0;
+}
+
+/* Whose init has ended has no descendants any more by which they could be found: what was seen last stays known. */
+static bool has_lost_root(const struct watch_tree *tree)
+{
+	struct watch_process init = {0};
+
+	return tree->root != 0 && (!watch_tree_look(tree, tree->root, &init) || init.state == 'Z' || init.state == 'X');
+}
+
+static int list_processes(struct watch_tree *tree, pid_t **pids, size_t *ret_n, struct error *err)
+{
+	return tree->root == 0 ? list_pids(tree, pids, ret_n, err) : list_descendants(tree, pids, ret_n, err);
+}
+
 int watch_tree_list(struct watch_tree *tree, struct error *err)
 {
 	cleanup_free pid_t *pids = NULL;
 	size_t n = 0;
 
-	if (list_pids(tree, &pids, &n, err) < 0 || merge(tree, pids, n, err) < 0)
+	if (list_processes(tree, &pids, &n, err) < 0)
+		return -1;
+	if (!has_lost_root(tree) && merge(tree, pids, n, err) < 0)
 		return -1;
 	tree->tasks = 0;
 	for (size_t i = 0; i < tree->n; i++) {
@@ -376,7 +456,7 @@ void watch_tree_read_stats(struct watch_tree *tree)
 {
 	struct watch_cpu waited = {0}, seen = tree->vanished;
 
-	tree->init.pid = INIT_PID;
+	tree->init.pid = tree->root == 0 ? INIT_PID : tree->root;
 	read_stat(tree, &tree->init);
 	add_cpu(&waited, &tree->init.children);
 	tree->tasks = 0;

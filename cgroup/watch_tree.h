@@ -1,4 +1,4 @@
-/* The processes below a proc mount: resident memory, tasks, CPU time. */
+/* The processes of a tree, by a proc mount: resident memory, tasks, CPU time. */
 #ifndef CGROUP_WATCH_TREE_H
 #define CGROUP_WATCH_TREE_H
 
@@ -21,7 +21,7 @@ struct watch_process {
 	uint64_t table_bytes; /* page tables, which are not resident memory; 0 until watch_memory_tables */
 	bool stat_read;       /* the rest is from its stat file */
 	uint64_t start_time;
-	pid_t parent;
+	pid_t parent, session;
 	char state;
 	uint64_t tasks;
 	struct watch_cpu own, children; /* children: those it has waited for */
@@ -29,6 +29,7 @@ struct watch_process {
 
 struct watch_tree {
 	int proc_fd; /* our own, opened for reading */
+	pid_t root;  /* 0: all in the proc are the tree's; else only what descends from this process, the init */
 	struct watch_process *processes;
 	size_t n;
 	size_t n_kept; /* open statm_fds */
@@ -41,7 +42,7 @@ struct watch_tree {
 
 #define WATCH_BUFFER_SIZE 32768
 
-must_check int watch_tree_init(struct watch_tree *tree, int proc_fd, struct error *err);
+must_check int watch_tree_init(struct watch_tree *tree, int proc_fd, pid_t root, struct error *err);
 void watch_tree_done(struct watch_tree *tree);
 /* Who is there (without the init) and how much each has resident. */
 must_check int watch_tree_list(struct watch_tree *tree, struct error *err);
@@ -56,6 +57,8 @@ ssize_t watch_tree_read_file(
 	const struct watch_tree *tree, const struct watch_process *process, const char *name, char *buf, size_t size);
 /* Whether an open or read that failed with this errno means no more than that the process has gone. Pure. */
 bool watch_tree_has_vanished(int sys_errno);
+/* The stat file of a process as it is now; false where it has gone. */
+bool watch_tree_look(const struct watch_tree *tree, pid_t pid, struct watch_process *ret_process);
 /* Fills the fields that come from the stat file. False where the text is not one. Pure. */
 bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process);
 

@@ -31,6 +31,7 @@
 
 #include "base/monotime.h"
 #include "cgroup/watch_memory.h"
+#include "cgroup/watch_orphans.h"
 #include "cgroup/watch_shared.h"
 #include "cgroup/watch_tree.h"
 
@@ -50,7 +51,7 @@ struct watchdog {
 	uint64_t stats_ns;
 };
 
-int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, const struct watch_sysv *sysv,
+int watchdog_new(int proc_fd, pid_t root, const int *tmpfs_fds, size_t n_tmpfs_fds, const struct watch_sysv *sysv,
 	uint64_t memory_limit, struct watchdog **ret_watchdog, struct error *err)
 {
 	cleanup_with(watchdog_freep) struct watchdog *watchdog = calloc(1, sizeof *watchdog);
@@ -59,7 +60,7 @@ int watchdog_new(int proc_fd, const int *tmpfs_fds, size_t n_tmpfs_fds, const st
 		return error_no_memory(err);
 	watchdog->limit = memory_limit;
 	watchdog->tree.proc_fd = -1;
-	if (watch_tree_init(&watchdog->tree, proc_fd, err) < 0 ||
+	if (watch_tree_init(&watchdog->tree, proc_fd, root, err) < 0 ||
 		watch_shared_init(&watchdog->shared, tmpfs_fds, n_tmpfs_fds, sysv, err) < 0)
 		return -1;
 	*ret_watchdog = steal_ptr(&watchdog);
@@ -226,6 +227,11 @@ uint64_t watchdog_interval_ns(const struct watchdog *watchdog)
 	if (ns < INTERVAL_MIN_NS)
 		return INTERVAL_MIN_NS;
 	return ns > INTERVAL_MAX_NS ? INTERVAL_MAX_NS : ns;
+}
+
+void watchdog_kill(const struct watchdog *watchdog)
+{
+	watch_orphans_kill(&watchdog->tree);
 }
 
 bool watchdog_is_suspicious(const struct watchdog *watchdog)

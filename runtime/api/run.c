@@ -65,7 +65,8 @@ static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinf
 		return -1;
 	run->command = api_command_hold(command);
 	if (supervisor_start(run->plan, &run->supervisor, err) < 0) {
-		explain_refusal(host, command, err);
+		if (run->plan->enforcement.isolated)
+			explain_refusal(host, command, err);
 		return -1;
 	}
 	run->cancel_fd = fcntl(supervisor_cancel_fd(run->supervisor), F_DUPFD_CLOEXEC, 0);

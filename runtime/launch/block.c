@@ -77,7 +77,10 @@ static uint64_t deadline(const struct plan *plan)
 
 int block_new(const struct plan *plan, struct error *err)
 {
-	struct init_block header = {.tty = plan->output == PLAN_OUTPUT_TTY, .umask = COMMAND_UMASK};
+	struct init_block header = {.tty = plan->output == PLAN_OUTPUT_TTY,
+		.umask = COMMAND_UMASK,
+		.subreaper = !plan_is_confined(plan),
+		.group = !plan_is_confined(plan) && plan->cgroup_base != NULL};
 	cleanup_buf struct buf buf = {0};
 
 	buf_append(&buf, &header, sizeof header);

@@ -14,6 +14,8 @@
  *   9 no capability, no_new_privs
  *  10 every descriptor but init's own closed
  *  11 init
+ * Without a boundary (the backend none) steps 3, 4, 6 and 9 fall away, and so does the keyring: what remains is what makes
+ * a run: streams, session, CPUs, descriptors, init.
  * Any failure is sent to the parent as the error it is; silence would mean nothing.
  */
 #include "runtime/launch/child.h"
@@ -39,7 +41,7 @@
 #include "runtime/launch/init_message.h"
 #include "runtime/launch/setup_message.h"
 
-#define FIRST_FREE_FD (INIT_FD_RULESET + 1)
+#define FIRST_FREE_FD (INIT_FD_GROUP + 1)
 
 static int die_with_parent(const struct launch_child *child, struct error *err)
 {
@@ -105,12 +107,15 @@ static int become_inner(void *userdata, struct error *err)
 
 static int open_terminal(struct launch_child *child, int *ret_master, struct error *err)
 {
-	cleanup_close int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	bool confined = plan_is_confined(child->plan);
+	const char *path = confined ? "/dev/pts/ptmx" : "/dev/ptmx"; /* the host's own /dev/pts/ptmx is for nobody */
+	cleanup_close int master = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	int unlocked = 0;
 	int slave;
 
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
-		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "open terminal", "/dev/pts/ptmx inside");
+		return error_set_errno(
+			err, ERROR_UNENFORCEABLE, errno, "open terminal", "%s%s", path, confined ? " inside" : "");
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "open terminal", "its other end");
@@ -134,30 +139,55 @@ static void add_fd(struct ready *ready, unsigned bit, int fd)
 	ready->fds[ready->n++] = fd;
 }
 
-static int tell_ready(const struct launch_child *child, int scratch, int terminal, struct error *err)
+/* Of what is the sandbox's own alone. */
+static void add_sysvipc(struct ready *ready)
 {
-	const struct mount_plan *mounts = &child->plan->mounts;
-	struct ready ready = {.message.kind = SETUP_READY};
+	add_fd(ready, SETUP_FD_SYSVIPC, open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC));
+	add_fd(ready, SETUP_FD_SYSVIPC_SEM, open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC));
+	add_fd(ready, SETUP_FD_SYSVIPC_MSG, open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC));
+}
+
+static void add_tmpfs(struct ready *ready, const struct mount_plan *mounts, int scratch)
+{
 	unsigned bit = SETUP_FD_TMPFS;
 
-	add_fd(&ready, SETUP_FD_MOUNTINFO, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-	add_fd(&ready, SETUP_FD_PROC, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	add_fd(&ready, SETUP_FD_SYSVIPC, open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC));
-	add_fd(&ready, SETUP_FD_SYSVIPC_SEM, open("/proc/sysvipc/sem", O_RDONLY | O_CLOEXEC));
-	add_fd(&ready, SETUP_FD_SYSVIPC_MSG, open("/proc/sysvipc/msg", O_RDONLY | O_CLOEXEC));
-	add_fd(&ready, SETUP_FD_MOUNTINFO_CHECK, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-	add_fd(&ready, SETUP_FD_TTY, terminal);
-	add_fd(&ready, bit, scratch);
+	add_fd(ready, bit, scratch);
 	for (size_t i = 0; i < mounts->n_ops && bit + 1 < SETUP_FD_MAX; i++) {
 		if (mounts->ops[i].kind == MOUNT_TMPFS && (mounts->ops[i].flags & MOUNT_WRITE) != 0)
-			add_fd(&ready, ++bit, open(mounts->ops[i].target, O_PATH | O_DIRECTORY | O_CLOEXEC));
+			add_fd(ready, ++bit, open(mounts->ops[i].target, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	}
+}
+
+/* Order: that of the bits. */
+static int tell_ready(const struct launch_child *child, int scratch, int terminal, struct error *err)
+{
+	bool confined = plan_is_confined(child->plan);
+	struct ready ready = {.message.kind = SETUP_READY};
+
+	if (confined)
+		add_fd(&ready, SETUP_FD_MOUNTINFO, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+	add_fd(&ready, SETUP_FD_PROC, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (confined) {
+		add_sysvipc(&ready);
+		add_fd(&ready, SETUP_FD_MOUNTINFO_CHECK, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+	}
+	add_fd(&ready, SETUP_FD_TTY, terminal);
+	if (confined)
+		add_tmpfs(&ready, &child->plan->mounts, scratch);
 	/* Race: once it is told, the launching thread may end, which must not take the run with it. Nothing below can
 	 * block, and init looks for the supervisor first of all. */
 	if (prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0) < 0)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "pdeathsig", "cannot be cleared");
 	if (fd_send(child->control_fd, &ready.message, sizeof ready.message, ready.fds, ready.n) < 0)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "setup message", "to the parent");
+	return 0;
+}
+
+static int leave_keyring(struct error *err)
+{
+	/* A kernel without keyrings has nothing to leave; a filter around us that forbids the call hides them too. */
+	if (sys_keyctl_join_session() < 0 && errno != ENOSYS && errno != EPERM)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "keyctl", "no session keyring of its own");
 	return 0;
 }
 
@@ -168,9 +198,8 @@ static int leave_caller(const struct plan *plan, struct error *err)
 
 	if (setsid() < 0)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "setsid", "no session of its own");
-	/* A kernel without keyrings has nothing to leave; a filter around us that forbids the call hides them too. */
-	if (sys_keyctl_join_session() < 0 && errno != ENOSYS && errno != EPERM)
-		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "keyctl", "no session keyring of its own");
+	if (plan_is_confined(plan) && leave_keyring(err) < 0)
+		return -1;
 	if (left == 0)
 		return 0;
 	if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
@@ -195,25 +224,31 @@ static int move_up(int fd, struct error *err)
 	return moved;
 }
 
+/* Not every run has these. */
+static bool is_left_out(int number, int fd)
+{
+	return fd < 0 && (number == INIT_FD_RULESET || number == INIT_FD_GROUP);
+}
+
 /* 0, 1, 2 and init's own; everything else is closed. Returns the number of the image. */
 static int arrange_fds(const struct launch_child *child, struct error *err)
 {
-	const int wanted[] = {child->stdio_fds[0], child->stdio_fds[1], child->stdio_fds[2], child->control_fd,
-		child->block_fd, child->supervisor_pidfd, child->ruleset_fd};
-	int moved[sizeof wanted / sizeof wanted[0]];
+	const int wanted[FIRST_FREE_FD] = {child->stdio_fds[0], child->stdio_fds[1], child->stdio_fds[2],
+		child->control_fd, child->block_fd, child->supervisor_pidfd, child->ruleset_fd, child->group_fd};
+	int moved[FIRST_FREE_FD];
 	int image = move_up(child->image_fd, err);
 
 	if (image < 0)
 		return -1;
 	for (int i = 0; i < FIRST_FREE_FD; i++) {
-		if (i == INIT_FD_RULESET && wanted[i] < 0)
+		if (is_left_out(i, wanted[i]))
 			continue;
 		moved[i] = move_up(wanted[i], err);
 		if (moved[i] < 0)
 			return -1;
 	}
 	for (int i = 0; i < FIRST_FREE_FD; i++) {
-		if (i == INIT_FD_RULESET && wanted[i] < 0)
+		if (is_left_out(i, wanted[i]))
 			(void)close(i); /* whatever has its number goes */
 		else if (dup2(moved[i], i) < 0)
 			return error_set_errno(err, ERROR_IO, errno, "dup2", "descriptors for init");
@@ -251,7 +286,7 @@ static _Noreturn void become_init(struct launch_child *child)
 	int control = child->control_fd;
 	int image = -1;
 
-	if (leave_caller(child->plan, &error) == 0 && caps_drop_all(&error) == 0)
+	if (leave_caller(child->plan, &error) == 0 && (!plan_is_confined(child->plan) || caps_drop_all(&error) == 0))
 		image = arrange_fds(child, &error);
 	if (image >= 0) {
 		control = INIT_FD_CONTROL;
@@ -263,6 +298,32 @@ static _Noreturn void become_init(struct launch_child *child)
 	_exit(1);
 }
 
+/* What there is of a boundary. */
+static int confine(struct launch_child *child, int *ret_scratch, struct error *err)
+{
+	const struct plan *plan = child->plan;
+
+	if (get_sources(child, err) < 0 || set_names(plan, err) < 0)
+		return -1;
+	if (plan->loopback && loopback_up(err) < 0)
+		return -1;
+	return mounts_apply(&plan->mounts, child->trees, become_inner, child, ret_scratch, err);
+}
+
+/* Threat: pids in the proc of another pid namespace are those of other people's processes. */
+static int check_proc(struct error *err)
+{
+	char self[16], expected[16];
+	ssize_t n = readlink("/proc/self", self, sizeof self - 1);
+
+	(void)snprintf(expected, sizeof expected, "%d", (int)getpid());
+	self[n < 0 ? 0 : n] = '\0';
+	if (strcmp(self, expected) == 0)
+		return 0;
+	return error_set(err, ERROR_UNENFORCEABLE, "tree_kill",
+		"/proc does not show this process: without it the command's processes cannot be found");
+}
+
 void launch_child(struct launch_child *child)
 {
 	const struct plan *plan = child->plan;
@@ -272,13 +333,7 @@ void launch_child(struct launch_child *child)
 
 	if (die_with_parent(child, &error) < 0)
 		goto fail;
-	if (get_sources(child, &error) < 0)
-		goto fail;
-	if (set_names(plan, &error) < 0)
-		goto fail;
-	if (plan->loopback && loopback_up(&error) < 0)
-		goto fail;
-	if (mounts_apply(&plan->mounts, child->trees, become_inner, child, &scratch, &error) < 0)
+	if ((plan_is_confined(plan) ? confine(child, &scratch, &error) : check_proc(&error)) < 0)
 		goto fail;
 	if (plan->output == PLAN_OUTPUT_TTY && open_terminal(child, &terminal, &error) < 0)
 		goto fail;

@@ -1,6 +1,7 @@
 /*
- * pid 1 of a sandbox. A static program of a few pages, carried inside the library and executed from a sealed memory
- * file, so that nothing inside can rewrite it and nothing of the caller's memory or environment is in it.
+ * pid 1 of a sandbox, or, without a boundary, the subreaper of a tree. A static program of a few pages, carried inside
+ * the library and executed from a sealed memory file, so that nothing inside can rewrite it and nothing of the caller's
+ * memory or environment is in it.
  *
  * It starts one command, reaps whatever becomes its child, passes signals on, and makes the end certain:
  *   - the command ends: everything else is killed and reaped, then init ends, and with it the namespace;
@@ -11,6 +12,10 @@
  * Threat: the command runs under the same uid. As pid 1 init is deaf to every signal from inside that it does not ask
  * for; it asks for SIGCHLD, and takes other signals only from outside the namespace (sender pid 0). It is not dumpable,
  * which closes ptrace, /proc/1/mem, fd, environ and pidfd_getfd; the filter closes prlimit, scheduling and priority.
+ *
+ * Without a pid namespace (the backend none) nothing of this holds: the command may kill or stop init as it may
+ * anything of the caller's. The end is then a loop: the cgroup is killed where there is one, and all descendants are,
+ * as often as some are found. kill(-1) would reach every process of the caller's and is never used there.
  */
 #include <asm/unistd.h>
 #include <linux/errno.h>
@@ -23,6 +28,7 @@
 
 #include "runtime/launch/init_exec.h"
 #include "runtime/launch/init_message.h"
+#include "runtime/launch/init_sweep.h"
 #include "runtime/launch/init_sys.h"
 
 #define SIGNAL_KILL   9
@@ -33,7 +39,11 @@
 #define NOSIGNAL      0x4000
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MICRO  1000ull
+#define NS_PER_MILLI  1000000ull
 #define STAT_SIGNALS  16
+#define PASS_NS       NS_PER_MILLI         /* between two passes */
+#define REFUSED_NS    (200 * NS_PER_MILLI) /* nothing is left but what is not ours to kill */
+#define UNDYING_NS    (9 * NS_PER_SECOND)  /* killed and not dead: asleep in the kernel */
 
 void init_main(void);
 
@@ -50,12 +60,15 @@ struct timespec64 {
 struct tree {
 	const struct init_block *block;
 	int signal_fd;
+	int proc_fd; /* without a pid namespace */
 	long main_pid;
 	bool main_ended;
 	int main_status;
 	uint64_t cpu_user_ns, cpu_system_ns, max_rss_bytes;
-	uint32_t survivors;
-	bool supervisor_gone, deadline_passed;
+	uint32_t survivors, left;
+	char left_names[200];
+	bool childless; /* the last wait said so */
+	bool supervisor_gone, deadline_passed, end_asked;
 };
 
 static void count_usage(struct tree *tree, const struct usage *usage)
@@ -75,12 +88,15 @@ static void report(const struct tree *tree, enum init_event_kind kind)
 		.kind = kind,
 		.wait_status = tree->main_status,
 		.survivors = tree->survivors,
+		.left = tree->left,
 		.deadline = tree->deadline_passed,
 		.cpu_user_ns = tree->cpu_user_ns,
 		.cpu_system_ns = tree->cpu_system_ns,
 		.max_rss_bytes = tree->max_rss_bytes,
 	};
 
+	for (size_t i = 0; i < sizeof tree->left_names; i++)
+		event.text[i] = tree->left_names[i];
 	(void)init_call(__NR_sendto, INIT_FD_CONTROL, &event, sizeof event, NOSIGNAL, 0, 0);
 }
 
@@ -94,6 +110,7 @@ static bool reap_one(struct tree *tree, int options, bool survivor)
 	do
 		pid = init_call(__NR_wait4, -1, &status, options, &usage);
 	while (pid == -EINTR);
+	tree->childless = pid == -ECHILD;
 	if (pid <= 0)
 		return false;
 	count_usage(tree, &usage);
@@ -112,13 +129,30 @@ static void signal_command(const struct tree *tree, int signo)
 		(void)init_call(__NR_kill, tree->main_pid, signo);
 }
 
+static struct init_sweep sweep_of(const struct tree *tree, int signo)
+{
+	return (struct init_sweep){
+		.proc_fd = tree->proc_fd, .root = init_call(__NR_getpid, 0), .root_pidfd = -1, .signo = signo};
+}
+
+static void signal_all(const struct tree *tree, int signo)
+{
+	struct init_sweep sweep = sweep_of(tree, signo);
+
+	if (tree->block->subreaper != 0)
+		init_sweep(&sweep);
+	else
+		(void)init_call(__NR_kill, -1, signo);
+}
+
+/* Without a pid namespace no sender can be told from another, and each may signal the command itself as well. */
 static void take_signals(struct tree *tree)
 {
 	struct signalfd_siginfo info[STAT_SIGNALS];
 	long n = init_call(__NR_read, tree->signal_fd, info, sizeof info);
 
 	for (long i = 0; i < n / (long)sizeof info[0]; i++) {
-		if (info[i].ssi_signo != SIGNAL_CHILD && info[i].ssi_pid == 0)
+		if (info[i].ssi_signo != SIGNAL_CHILD && (info[i].ssi_pid == 0 || tree->block->subreaper != 0))
 			signal_command(tree, (int)info[i].ssi_signo);
 	}
 	while (!tree->main_ended && reap_one(tree, WAIT_NOHANG, false))
@@ -139,19 +173,27 @@ static void take_request(struct tree *tree)
 	if (request.kind == INIT_REQUEST_SIGNAL)
 		signal_command(tree, request.signo);
 	else if (request.kind == INIT_REQUEST_SIGNAL_ALL && request.signo > 0 && request.signo <= 64)
-		(void)init_call(__NR_kill, -1, request.signo);
+		signal_all(tree, request.signo);
+	else if (request.kind == INIT_REQUEST_END)
+		tree->end_asked = true;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec64 now = {0};
+
+	(void)init_call(__NR_clock_gettime, CLOCK_MONO, &now);
+	return (uint64_t)now.seconds * NS_PER_SECOND + (uint64_t)now.nanos;
 }
 
 /* How long to wait; NULL: for ever. Sets deadline_passed where there is nothing left. */
 static struct timespec64 *until_deadline(struct tree *tree, struct timespec64 *left)
 {
-	struct timespec64 now = {0};
 	uint64_t now_ns;
 
 	if (tree->block->deadline_ns == 0)
 		return NULL;
-	(void)init_call(__NR_clock_gettime, CLOCK_MONO, &now);
-	now_ns = (uint64_t)now.seconds * NS_PER_SECOND + (uint64_t)now.nanos;
+	now_ns = clock_ns();
 	if (now_ns >= tree->block->deadline_ns) {
 		tree->deadline_passed = true;
 		now_ns = tree->block->deadline_ns;
@@ -163,7 +205,7 @@ static struct timespec64 *until_deadline(struct tree *tree, struct timespec64 *l
 
 static void watch(struct tree *tree)
 {
-	while (!tree->main_ended && !tree->supervisor_gone && !tree->deadline_passed) {
+	while (!tree->main_ended && !tree->supervisor_gone && !tree->deadline_passed && !tree->end_asked) {
 		struct pollfd polls[] = {
 			{tree->signal_fd, POLLIN, 0},
 			{INIT_FD_CONTROL, POLLIN, 0},
@@ -183,15 +225,75 @@ static void watch(struct tree *tree)
 	}
 }
 
-static void finish(struct tree *tree)
+/* Reaches also who has become another user, and cannot be outrun. */
+static void kill_group(const struct tree *tree)
 {
-	if (tree->main_ended)
-		report(tree, INIT_EVENT_EXITED);
-	while (reap_one(tree, WAIT_NOHANG, false)) /* what was dead already is no survivor */
-		;
+	long fd = tree->block->group == 0 ? -1
+					  : init_call(__NR_openat, INIT_FD_GROUP, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)init_call(__NR_write, fd, "1", 1);
+	(void)init_call(__NR_close, fd);
+}
+
+static void wait_for_child(const struct tree *tree, uint64_t ns)
+{
+	struct pollfd ended = {tree->signal_fd, POLLIN, 0};
+	struct timespec64 time = {0, (int64_t)ns};
+	struct signalfd_siginfo info[STAT_SIGNALS];
+
+	if (init_call(__NR_ppoll, &ended, 1, &time, 0, 8) > 0)
+		(void)init_call(__NR_read, tree->signal_fd, info, sizeof info);
+}
+
+/* Until no descendant is left: whatever loses its parent becomes our child, so having none is the proof. */
+static void end_descendants(struct tree *tree, bool survivors)
+{
+	struct init_sweep sweep = sweep_of(tree, SIGNAL_KILL);
+	uint64_t begin_ns = clock_ns();
+
+	sweep.names = tree->left_names;
+	sweep.names_size = sizeof tree->left_names;
+	kill_group(tree);
+	for (;;) {
+		uint64_t passed_ns;
+
+		init_sweep(&sweep);
+		while (reap_one(tree, WAIT_NOHANG, survivors))
+			;
+		if (tree->childless)
+			break;
+		passed_ns = clock_ns() - begin_ns;
+		if (passed_ns > UNDYING_NS ||
+			(passed_ns > REFUSED_NS && sweep.living > 0 && sweep.living == sweep.refused)) {
+			tree->left = sweep.living;
+			return;
+		}
+		wait_for_child(tree, PASS_NS);
+	}
+	tree->left_names[0] = '\0';
+}
+
+static void end_namespace(struct tree *tree)
+{
 	(void)init_call(__NR_kill, -1, SIGNAL_KILL);
 	while (reap_one(tree, 0, true))
 		;
+}
+
+static void finish(struct tree *tree)
+{
+	bool by_itself = tree->main_ended && !tree->end_asked;
+
+	if (by_itself)
+		report(tree, INIT_EVENT_EXITED);
+	while (reap_one(tree, WAIT_NOHANG, false)) /* what was dead already is no survivor */
+		;
+	if (tree->block->subreaper != 0)
+		end_descendants(tree, by_itself);
+	else
+		end_namespace(tree);
 	report(tree, INIT_EVENT_FINISHED);
 }
 
@@ -228,6 +330,34 @@ static const struct init_block *map_block(void)
 	return (const struct init_block *)address;
 }
 
+/* 0, or what the kernel said. */
+static long become_subreaper(struct tree *tree)
+{
+	long r = init_call(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+
+	if (r < 0)
+		return r;
+	r = init_call(__NR_open, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	tree->proc_fd = (int)r;
+	if (tree->block->group != 0)
+		(void)init_call(__NR_fcntl, INIT_FD_GROUP, F_SETFD, FD_CLOEXEC);
+	return r < 0 ? r : 0;
+}
+
+static long start_command(struct tree *tree, struct init_event *ret_failure)
+{
+	long r = tree->block->subreaper != 0 ? become_subreaper(tree) : 0;
+
+	if (r < 0) {
+		*ret_failure = (struct init_event){.kind = INIT_EVENT_EXEC_FAILED,
+			.sys_errno = (int32_t)-r,
+			.step = INIT_STEP_INIT,
+			.text = "becoming the reaper of the tree"};
+		return r;
+	}
+	return init_exec_command(tree->block, ret_failure);
+}
+
 static long run(struct tree *tree)
 {
 	struct init_event failure = {0};
@@ -242,7 +372,7 @@ static long run(struct tree *tree)
 		return 1;
 	if (tree->block->landlock != 0)
 		(void)init_call(__NR_fcntl, INIT_FD_RULESET, F_SETFD, FD_CLOEXEC);
-	tree->main_pid = init_exec_command(tree->block, &failure);
+	tree->main_pid = start_command(tree, &failure);
 	if (tree->main_pid < 0) {
 		(void)init_call(__NR_sendto, INIT_FD_CONTROL, &failure, sizeof failure, NOSIGNAL, 0, 0);
 		return 1;
@@ -277,7 +407,7 @@ void *memcpy(void *to, const void *from, size_t size)
 
 void init_main(void)
 {
-	struct tree tree = {.signal_fd = -1};
+	struct tree tree = {.signal_fd = -1, .proc_fd = -1};
 	long status = run(&tree);
 
 	for (;;)

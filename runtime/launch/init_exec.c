@@ -13,6 +13,8 @@
 #include <asm/unistd.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
@@ -22,6 +24,8 @@
 #define PATH_BYTES        4096
 #define STRINGS_MAX       65536
 #define LAST_SIGNAL       64
+#define SIGNAL_KILL       9
+#define SIGNAL_CHILD      17
 
 struct sock_filter_program {
 	uint16_t n;
@@ -234,6 +238,9 @@ static void become_command(const struct start *start)
 	const char *name = start->argv[0];
 
 	(void)init_call(__NR_setsid, 0);
+	/* Without a pid namespace init's end alone would end nothing. It goes before the filter and is no promise. */
+	if (start->block->subreaper != 0)
+		(void)init_call(__NR_prctl, PR_SET_PDEATHSIG, SIGNAL_KILL, 0, 0, 0);
 	if (start->block->tty != 0 &&
 		!check(start, init_call(__NR_ioctl, 0, TIOCSCTTY_REQUEST, 0), INIT_STEP_TTY, "terminal"))
 		return;
@@ -247,10 +254,20 @@ static void become_command(const struct start *start)
 		search_and_exec(start, name);
 }
 
+/* A vfork, into the command's cgroup where there is one. */
+static inline __attribute__((always_inline)) long borrow_child(const struct init_block *block)
+{
+	struct clone_args args = {.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+		.exit_signal = SIGNAL_CHILD,
+		.cgroup = INIT_FD_GROUP};
+
+	return block->group == 0 ? init_call(__NR_vfork, 0) : init_call(__NR_clone3, &args, sizeof args);
+}
+
 /* Never returns in the child, and is never inlined: the child runs on its parent's stack, below this frame. */
 static __attribute__((noinline)) long vfork_and_become(const struct start *start)
 {
-	long pid = init_call(__NR_vfork, 0);
+	long pid = borrow_child(start->block);
 
 	if (pid != 0)
 		return pid;

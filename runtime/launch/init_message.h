@@ -32,15 +32,16 @@ struct init_event {
 	uint32_t survivors;   /* FINISHED: processes still there when the command ended */
 	uint32_t deadline;    /* FINISHED: 1 where init itself ended the tree at the deadline */
 	uint32_t interpreter; /* EXEC_FAILED: 1 where text is the missing interpreter of a script */
-	uint32_t unused;
+	uint32_t left;        /* FINISHED, without a pid namespace: processes that could not be killed */
 	uint64_t cpu_user_ns, cpu_system_ns;
 	uint64_t max_rss_bytes; /* of the largest process that was reaped */
-	char text[200];         /* EXEC_FAILED: the path that was tried, or the missing interpreter */
+	char text[200]; /* EXEC_FAILED: the path that was tried, or the missing interpreter; FINISHED: names of those left */
 };
 
 enum init_request_kind {
 	INIT_REQUEST_SIGNAL = 1, /* signo to the main command */
 	INIT_REQUEST_SIGNAL_ALL, /* signo to every process but init */
+	INIT_REQUEST_END,        /* without a pid namespace: end the tree, then init */
 };
 
 struct init_request {
@@ -61,6 +62,8 @@ struct init_block {
 	uint32_t tty;                /* 1: stdin is a terminal to become the controlling one */
 	uint32_t umask;
 	uint32_t landlock;    /* 1: INIT_FD_RULESET is there, for the command to be fenced in by */
+	uint32_t subreaper;   /* 1: there is no pid namespace; the tree is what descends from init */
+	uint32_t group;       /* 1: the command belongs into the cgroup INIT_FD_GROUP, and init does not */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC after which init ends the tree by itself; 0: none */
 };
 
@@ -75,7 +78,8 @@ enum {
 	INIT_FD_CONTROL = 3,
 	INIT_FD_BLOCK = 4,
 	INIT_FD_SUPERVISOR = 5,
-	INIT_FD_RULESET = 6
+	INIT_FD_RULESET = 6,
+	INIT_FD_GROUP = 7 /* these two where the block says so */
 };
 
 #endif

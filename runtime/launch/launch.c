@@ -109,8 +109,15 @@ static int prepare(struct launch *launch, struct error *err)
 	return make_group(launch, err);
 }
 
+/* With a pid namespace init is in the cgroup and dies with it; without one it stays outside, to see the tree to its end. */
+static bool init_is_in_group(const struct launch *launch)
+{
+	return launch->launched->group != NULL && plan_is_confined(launch->plan);
+}
+
 static _Noreturn void run_child(struct launch *launch)
 {
+	bool join = launch->launched->group != NULL && !init_is_in_group(launch);
 	struct launch_child child = {
 		.plan = launch->plan,
 		.control_fd = launch->child_control_fd,
@@ -118,6 +125,7 @@ static _Noreturn void run_child(struct launch *launch)
 		.block_fd = launch->block_fd,
 		.image_fd = launch->image_fd,
 		.ruleset_fd = -1,
+		.group_fd = join ? group_fd(launch->launched->group) : -1,
 		.stdio_fds = {launch->streams.child[0], launch->streams.child[1], launch->streams.child[2]},
 		.take_sources = !launch->privileged,
 		.trees = launch->trees,
@@ -132,14 +140,16 @@ static int clone_child(struct launch *launch, struct error *err)
 	struct launched *launched = launch->launched;
 	struct clone_args args = {.flags = launch->plan->namespaces | CLONE_PIDFD, .pidfd = (uintptr_t)&launched->pidfd};
 
-	if (launched->group != NULL) {
+	if (init_is_in_group(launch)) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (unsigned)group_fd(launched->group);
 	}
+	launched->subreaper = !plan_is_confined(launch->plan);
 	launched->pid = sys_clone3_blocked(&args);
 	if (launched->pid == 0)
 		run_child(launch);
-	(void)error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone3", "the namespaces cannot be made");
+	(void)error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone3",
+		launched->subreaper ? "no process can be made" : "the namespaces cannot be made");
 	cleanup_close_fd(&launch->child_control_fd);
 	streams_close_child(&launch->streams);
 	return launched->pid < 0 ? -1 : 0;
@@ -259,7 +269,8 @@ static int wait_ready(struct launched *launched, struct error *err)
 	size = fd_receive(launched->control_fd, &message, sizeof message, fds, SETUP_FD_MAX, &n, 0);
 	if (size == (long)sizeof message && message.kind == SETUP_READY) {
 		keep_fds(launched, message.present, fds, n);
-		if (launched->mountinfo_fd >= 0 && launched->mountinfo_check_fd >= 0 && launched->proc_fd >= 0)
+		if (launched->proc_fd >= 0 &&
+			(launched->subreaper || (launched->mountinfo_fd >= 0 && launched->mountinfo_check_fd >= 0)))
 			return 0;
 		return error_set(err, ERROR_UNENFORCEABLE, "launch", "the mounts and processes inside cannot be watched");
 	}
@@ -273,12 +284,20 @@ static int wait_ready(struct launched *launched, struct error *err)
 		err, ERROR_INTERNAL, size < 0 ? errno : 0, "launch", "the child ended while it built the boundary");
 }
 
+/* What only the parent can do. */
+static int help_confine(struct launch *launch, struct error *err)
+{
+	if (map_ids(launch, err) < 0)
+		return -1;
+	return take_sources(launch, err) < 0 ? -1 : send_go(launch, err);
+}
+
 static int finish(struct launch *launch, struct error *err)
 {
 	struct launched *launched = launch->launched;
 
-	if (map_ids(launch, err) < 0 || take_sources(launch, err) < 0 || send_go(launch, err) < 0 ||
-		wait_ready(launched, err) < 0)
+	launched->host_uid = geteuid();
+	if ((plan_is_confined(launch->plan) && help_confine(launch, err) < 0) || wait_ready(launched, err) < 0)
 		return -1;
 	launched->stdin_fd = steal_fd(&launch->streams.ours[0]);
 	launched->stdout_fd = steal_fd(&launch->streams.ours[1]);

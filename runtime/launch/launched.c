@@ -1,6 +1,10 @@
 /*
  * The handle of a live tree. Killing it means killing its init by pidfd: the kernel then kills every process of the pid
  * namespace and lets init be reaped only when all are gone. That is the proof that the tree is dead.
+ *
+ * Without a pid namespace init must live to see the end: it alone becomes the parent of what loses its own. So the
+ * cgroup is killed and all that descends from init, and init, which ends by itself when it has no child left, is told
+ * to do the same until then. Only where it does not end is it killed too.
  */
 #include "runtime/launch/launched.h"
 
@@ -17,13 +21,35 @@
 
 #include "base/fd.h"
 #include "base/sys.h"
+#include "runtime/launch/init_sweep.h"
 
 #define UNKILLABLE_MS 2000
+#define INIT_MS       200
+
+/* Order: init is told first, so that it does not take what follows for the command's own end.
+ * Threat: the command may have stopped init, and would do so again; its processes are dead before init goes on. */
+static void kill_descendants(struct launched *launched)
+{
+	const struct init_request end = {.kind = INIT_REQUEST_END};
+	struct init_sweep sweep = {
+		.proc_fd = launched->proc_fd, .root = launched->pid, .root_pidfd = launched->pidfd, .signo = SIGKILL};
+
+	launched_request(launched, &end);
+	if (launched->group != NULL)
+		(void)group_kill(launched->group);
+	if (launched->proc_fd >= 0)
+		init_sweep(&sweep);
+	(void)sys_pidfd_send_signal(launched->pidfd, SIGCONT);
+}
 
 void launched_kill(struct launched *launched)
 {
 	if (launched->pidfd < 0)
 		return;
+	if (launched->subreaper && launched->started_ns != 0) { /* before that there is no init, and nothing below it */
+		kill_descendants(launched);
+		return;
+	}
 	(void)sys_pidfd_send_signal(launched->pidfd, SIGKILL);
 	if (launched->group != NULL)
 		(void)group_kill(launched->group);
@@ -106,20 +132,29 @@ static void close_all(struct launched *launched)
 		cleanup_close_fd(&launched->tmpfs_fds[i]);
 }
 
+/* A task that no signal reaches must not hold the caller for ever; its end was told as far as it is known. */
+static void end(struct launched *launched)
+{
+	struct pollfd death = {.fd = launched->pidfd, .events = POLLIN};
+	siginfo_t info;
+	int dead;
+
+	launched_kill(launched);
+	dead = poll(&death, 1, UNKILLABLE_MS);
+	if (dead == 0 && launched->subreaper) { /* or it would wait on for its children */
+		(void)sys_pidfd_send_signal(launched->pidfd, SIGKILL);
+		dead = poll(&death, 1, INIT_MS);
+	}
+	if (dead > 0)
+		(void)reap(launched, &info);
+}
+
 struct launched *launched_free(struct launched *launched)
 {
-	siginfo_t info;
-
 	if (launched == NULL)
 		return NULL;
-	if (launched->pidfd >= 0) {
-		struct pollfd death = {.fd = launched->pidfd, .events = POLLIN};
-
-		launched_kill(launched);
-		/* A task that no signal reaches must not hold the caller for ever; its end was told as far as it is known. */
-		if (poll(&death, 1, UNKILLABLE_MS) > 0)
-			(void)reap(launched, &info);
-	}
+	if (launched->pidfd >= 0)
+		end(launched);
 	close_all(launched);
 	(void)group_free(launched->group);
 	free(launched);

@@ -5,10 +5,14 @@
  *
  * The init (init.c, a tiny static program of its own) reaps, forwards signals, keeps the deadline, and ends the tree
  * when the supervisor's pidfd says it is gone. It tells the supervisor what happens in init_event datagrams.
+ *
+ * Without a boundary init is no pid 1 but the subreaper of the tree, its cgroup, where there is one, holds the tree
+ * without it, and proc_fd is the host's: only what descends from init is the tree's.
  */
 #ifndef LAUNCH_LAUNCHED_H
 #define LAUNCH_LAUNCHED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,12 +27,13 @@
 struct launched {
 	pid_t pid;      /* init, as the supervisor sees it */
 	int pidfd;      /* readable when init and with it the whole tree is dead */
+	bool subreaper; /* init is one, for there is no pid namespace */
 	int control_fd; /* SOCK_SEQPACKET, non-blocking: init_event in, init_request out */
 	int stdin_fd;   /* write end for PLAN_STDIN_DATA, non-blocking, else -1 */
 	int stdout_fd;  /* read ends for CAPTURE and RELAY, non-blocking, else -1 */
 	int stderr_fd;
 	int tty_fd;             /* master for PLAN_OUTPUT_TTY, non-blocking, else -1 */
-	int proc_fd;            /* root of the sandbox's proc, -1 where there is none */
+	int proc_fd;            /* root of the sandbox's proc, or with a subreaper the host's */
 	int sysvipc_fd;         /* its /proc/sysvipc/shm, or -1 */
 	int sysvipc_sem_fd;     /* and sem */
 	int sysvipc_msg_fd;     /* and msg */
@@ -44,7 +49,8 @@ struct launched {
 /* Builds the boundary and starts the command in it. Returns when everything stands and init has been told to go;
  * whether the command could be executed comes as an event. On failure nothing is left. Blocks at most 30 s. */
 must_check int launch_start(const struct plan *plan, struct launched **ret_launched, struct error *err);
-/* SIGKILL to the whole tree. Cannot fail in a way that leaves it alive. */
+/* SIGKILL to the whole tree. Cannot fail in a way that leaves it alive, where there is a pid namespace; else what it
+ * did not reach init goes on looking for. */
 void launched_kill(struct launched *launched);
 /* Sends a request to init; a dead init is no error. */
 void launched_request(struct launched *launched, const struct init_request *request);

@@ -250,9 +250,9 @@ static void append_verdict(struct buf *buf, const struct look *look, const struc
 		buf_printf(buf, "; holds in part: %s", buf_str(&names));
 	else if (verdict == ROW_UNENFORCEABLE)
 		buf_printf(buf, "; a strict run is refused because of: %s", buf_str(&names));
-	else
-		buf_append_str(buf, enforcement->isolated ? "; all that was asked holds" : "; but nothing is isolated");
-	buf_append_char(buf, '\n');
+	else if (enforcement->isolated)
+		buf_append_str(buf, "; all that was asked holds");
+	buf_append_str(buf, enforcement->isolated ? "\n" : "; but nothing is isolated\n");
 }
 
 int enforcement_text(const struct enforcement *enforcement, bool color, char **ret_text, struct error *err)

@@ -89,6 +89,14 @@ static const char *user_name(struct planner *planner, uid_t uid)
 	return name != NULL ? name : arena_printf(planner->arena, "%u", uid);
 }
 
+/* Without a boundary there is no private /tmp: a scratch directory there would have a name that others can take first. */
+static const char *home(const struct planner *planner)
+{
+	if (planner->policy->backend != BACKEND_NONE)
+		return SCRATCH_HOME;
+	return planner->command->home != NULL ? planner->command->home : "/";
+}
+
 int planner_environment(struct planner *planner, struct error *err)
 {
 	const struct policy *policy = planner->policy;
@@ -96,7 +104,7 @@ int planner_environment(struct planner *planner, struct error *err)
 	struct variables variables = {.planner = planner};
 	char **end;
 
-	set(&variables, "HOME", SCRATCH_HOME);
+	set(&variables, "HOME", home(planner));
 	set(&variables, "PATH", DEFAULT_PATH);
 	set(&variables, "TMPDIR", "/tmp");
 	set(&variables, "USER", user_name(planner, plan->identity.inner_uid));

@@ -234,6 +234,10 @@ int planner_features(struct planner *planner, struct error *err)
 {
 	struct enforcement_row *row;
 
+	if (planner->policy->backend == BACKEND_NONE) {
+		planner_features_none(planner);
+		return arena_check(planner->arena, err);
+	}
 	planner->plan->namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
 	(void)add(planner, "user_namespace", "clone3", FACT_USER_NAMESPACE);
 	(void)add(planner, "mount_namespace", "clone3", FACT_MOUNT_NAMESPACE);

@@ -73,6 +73,20 @@ static const char *controller_fix(struct planner *planner, enum host_fact contro
 	return arena_strdup(planner->arena, remedy);
 }
 
+static bool confines(const struct planner *planner)
+{
+	return planner->policy->backend != BACKEND_NONE;
+}
+
+/* What the command can take back, because it keeps the caller's rights. */
+static void degrade_revocable(struct planner *planner, struct enforcement_row *row, bool root_only)
+{
+	if (!confines(planner) && (!root_only || planner->outer_uid == 0))
+		degrade(row,
+			root_only ? "the command is root and may raise it" : "the command has the rights to take it back",
+			"the backend \"namespaces\"");
+}
+
 static void limit_wall_time(struct planner *planner)
 {
 	uint64_t value = planner->policy->limits.wall_ns;
@@ -108,7 +122,9 @@ static void memory_by_watchdog(struct planner *planner, struct enforcement_row *
 	planner->plan->watch_memory_bytes = value;
 	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
 	degrade(row,
-		"sampled, and without what the kernel holds for the tree (socket and pipe buffers): a fast burst can exceed it",
+		confines(planner)
+			? "sampled, and without what the kernel holds for the tree (socket and pipe buffers): a fast burst can exceed it"
+			: "sampled, and without what the kernel holds for the tree, files in a tmpfs and SysV segments that are not mapped: a fast burst can exceed it",
 		controller_fix(planner, FACT_CGROUP_MEMORY, MEMORY_FIX));
 	add_rlimit(planner, RLIMIT_DATA, "data", value * 2 + DATA_SLACK_BYTES, value * 2 + DATA_SLACK_BYTES);
 }
@@ -121,6 +137,7 @@ static void memory_by_cgroup(struct planner *planner, struct enforcement_row *ro
 	}
 	planner->plan->group_limits.memory_bytes = value;
 	enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
+	degrade_revocable(planner, row, false);
 }
 
 static void limit_memory(struct planner *planner)
@@ -183,11 +200,12 @@ static void limit_processes(struct planner *planner)
 	if (row == NULL)
 		return;
 	if (planner_has_controller(planner, FACT_CGROUP_PIDS)) {
-		planner->plan->group_limits.processes = value + 1; /* init counts */
+		planner->plan->group_limits.processes = value + (confines(planner) ? 1 : 0); /* init counts */
 		enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
+		degrade_revocable(planner, row, false);
 		return;
 	}
-	if (planner->plan->identity.mapped || planner->outer_uid != 0) {
+	if (confines(planner) && (planner->plan->identity.mapped || planner->outer_uid != 0)) {
 		if (planner->host->facts[FACT_NPROC_PER_NAMESPACE].state == FACT_NO) {
 			planner_row_lacks(planner, row, FACT_NPROC_PER_NAMESPACE);
 			return;
@@ -198,7 +216,9 @@ static void limit_processes(struct planner *planner)
 	}
 	planner->plan->watch_processes = value;
 	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
-	row->reason = "the host's uid 0 has no kernel limit: the tree is killed when a sample finds more";
+	row->reason = confines(planner)
+		? "the host's uid 0 has no kernel limit: the tree is killed when a sample finds more"
+		: "the kernel would count all of the caller's processes: the tree is killed when a sample finds more";
 }
 
 static void limit_cpus(struct planner *planner)
@@ -213,12 +233,14 @@ static void limit_cpus(struct planner *planner)
 	if (planner_has_controller(planner, FACT_CGROUP_CPU)) {
 		planner->plan->group_limits.cpus_milli = milli;
 		enforce(row, "cgroup", STRENGTH_KERNEL, SCOPE_TREE);
+		degrade_revocable(planner, row, false);
 		return;
 	}
 	cpus = (unsigned)((milli + 999) / 1000);
 	enforce(row, "affinity", STRENGTH_KERNEL, SCOPE_TREE);
 	if (cpus < planner->host->n_cpus)
 		planner->plan->affinity_cpus = cpus;
+	degrade_revocable(planner, row, false);
 	if (milli % 1000 != 0)
 		degrade(row,
 			arena_printf(planner->arena, "%u whole CPUs, by affinity",
@@ -236,6 +258,7 @@ static void limit_file_size(struct planner *planner)
 		return;
 	enforce(row, "rlimit", STRENGTH_KERNEL, SCOPE_PROCESS);
 	add_rlimit(planner, RLIMIT_FSIZE, "fsize", value, value);
+	degrade_revocable(planner, row, true);
 }
 
 static void limit_open_files(struct planner *planner)
@@ -247,14 +270,19 @@ static void limit_open_files(struct planner *planner)
 		return;
 	enforce(row, "rlimit", STRENGTH_KERNEL, SCOPE_PROCESS);
 	add_rlimit(planner, RLIMIT_NOFILE, "nofile", value, value);
+	degrade_revocable(planner, row, true);
 }
 
 static void limit_tmp_size(struct planner *planner)
 {
 	struct enforcement_row *row = limit_row(planner, "tmp_size", "bytes", planner->policy->limits.tmp_size_bytes);
 
-	if (row != NULL)
+	if (row == NULL)
+		return;
+	if (confines(planner))
 		enforce(row, "tmpfs", STRENGTH_KERNEL, SCOPE_TREE);
+	else
+		row->reason = "there is no private /tmp";
 }
 
 static void limit_output(struct planner *planner)

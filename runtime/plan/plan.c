@@ -124,9 +124,11 @@ static int decide_identity(struct planner *planner, struct error *err)
 	bool lost = planner->policy->enforcement == ENFORCEMENT_BEST_EFFORT && host->facts[FACT_ID_MAP].state == FACT_NO;
 
 	planner->outer_uid = host->uid;
-	identity->privileged = host->privileged;
 	identity->inner_uid = host->uid;
 	identity->inner_gid = host->gid;
+	if (planner->policy->backend == BACKEND_NONE)
+		return 0;
+	identity->privileged = host->privileged;
 	identity->mapped = host->privileged && planner->policy->identity == IDENTITY_AUTO && !lost;
 	if (!identity->mapped)
 		return 0;
@@ -193,6 +195,8 @@ static int make_filter(struct planner *planner, struct error *err)
 	const char **deny = NULL;
 	size_t n = 0;
 
+	if (planner->policy->backend == BACKEND_NONE)
+		return 0;
 	if (planner->host->facts[FACT_SECCOMP_FILTER].state == FACT_NO)
 		return 0; /* its row forbids the run */
 	for (size_t i = 0; i <= policy.n_seccomp_deny; i++) {
@@ -214,12 +218,16 @@ static int tell_policy(struct planner *planner, struct error *err)
 {
 	struct enforcement *enforcement = &planner->plan->enforcement;
 
-	enforcement->backend = "namespaces";
-	enforcement->isolated = true;
+	enforcement->isolated = planner->policy->backend != BACKEND_NONE;
+	enforcement->backend = enforcement->isolated ? "namespaces" : "none";
 	enforcement->kernel = arena_strdup(planner->arena, planner->host->kernel);
 	enforcement->policy_digest = arena_strdup(planner->arena, planner->policy->digest);
 	for (size_t i = 0; i < planner->policy->n_warnings; i++)
 		planner_warn(planner, "%s", planner->policy->warnings[i]);
+	if (!enforcement->isolated)
+		planner_warn(planner,
+			"nothing confines the command: the backend is \"none\", and no rule about files, "
+			"network or system calls is carried out");
 	return arena_check(planner->arena, err);
 }
 
@@ -233,24 +241,21 @@ static int take_warnings(struct planner *planner, struct error *err)
 	return arena_check(planner->arena, err);
 }
 
-static int check_backend(const struct policy *policy, struct error *err)
+/* Without a boundary the host's tree is what there is, and no rule about paths is carried out. */
+static int plan_tree(struct planner *planner, struct error *err)
 {
-	if (policy->backend != BACKEND_NONE)
-		return 0;
-	(void)error_set(
-		err, ERROR_UNSUPPORTED, "plan", "backend \"none\" (no confinement) is not supported by this version");
-	error_set_fix(err, "leave backend at \"auto\" or \"namespaces\"");
-	return -1;
+	if (planner->policy->backend == BACKEND_NONE) {
+		(void)planner_add_node(planner, NODE_HOST, "/");
+		return arena_check(planner->arena, err);
+	}
+	return planner_base_tree(planner, err) < 0 ? -1 : planner_rules(planner, err);
 }
 
 static int make(struct planner *planner, struct error *err)
 {
 	static int (*const steps[])(struct planner *, struct error *) = {resolve_workspace, resolve_home,
-		decide_identity, tell_policy, copy_argv, planner_base_tree, planner_rules, resolve_directory,
-		planner_environment, make_filter};
+		decide_identity, tell_policy, copy_argv, plan_tree, resolve_directory, planner_environment, make_filter};
 
-	if (check_backend(planner->policy, err) < 0)
-		return -1;
 	copy_command(planner);
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		if (steps[i](planner, err) < 0)

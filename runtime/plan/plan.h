@@ -6,6 +6,7 @@
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -124,6 +125,12 @@ struct plan {
 
 /* The controllers by which the limits of the policy would best be held here, for host_probe_cgroup(). */
 struct host_wants plan_wants(const struct policy *policy, const struct host *host);
+/* Whether there is a boundary. Without one (the backend none) there is no pid namespace that dies as a whole. */
+static inline bool plan_is_confined(const struct plan *plan)
+{
+	return (plan->namespaces & CLONE_NEWPID) != 0;
+}
+
 /* policy, host and command are not kept. Mistakes of the policy that only show now (a writable path inside a denied one,
  * a missing write path) are ERROR_POLICY_INVALID with all of them in diag. What cannot be enforced is no error here. */
 must_check int plan_new(const struct policy *policy, const struct host *host, const struct command *command,

@@ -100,6 +100,8 @@ must_check int planner_environment(struct planner *planner, struct error *err);
 must_check int planner_limits(struct planner *planner, struct error *err);
 must_check int planner_features(struct planner *planner, struct error *err);
 must_check int planner_requirements(struct planner *planner, struct error *err);
+/* features_none.c: the rows of the backend none */
+void planner_features_none(struct planner *planner);
 
 /* Whether the run's group is held by a controller: by one of the FACT_CGROUP_* that name one. */
 bool planner_has_controller(const struct planner *planner, enum host_fact controller);

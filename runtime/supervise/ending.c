@@ -26,6 +26,7 @@
 
 #include "base/monotime.h"
 #include "runtime/supervise/events.h"
+#include "runtime/supervise/sampling.h"
 #include "runtime/supervise/settle.h"
 
 #define LEAVE_NS      (800 * NS_PER_MS)
@@ -87,6 +88,7 @@ static int take_event(struct supervisor *s, const struct init_event *event, stru
 	case INIT_EVENT_FINISHED:
 		s->facts.finished = true;
 		s->facts.finish = *event;
+		s->facts.finish.text[sizeof event->text - 1] = '\0';
 		return 0;
 	}
 	return 0;
@@ -193,6 +195,20 @@ static int enter_flushing(struct supervisor *s, struct error *err)
 	return arm(s, FLUSH_NS, err);
 }
 
+/* Without a pid namespace the command can kill init, as it can anything of the caller's, and its tree then belongs to
+ * nobody. What is known of it is killed, and it is told that this need not be all. */
+static void kill_orphans(struct supervisor *s)
+{
+	if (plan_is_confined(s->plan) || s->facts.finished || !s->facts.started)
+		return;
+	sampling_kill_seen(s);
+	if (s->failure.code == ERROR_NONE)
+		(void)error_set(&s->failure, ERROR_UNENFORCEABLE, "tree_kill",
+			"pinfold's init was killed from inside; %s",
+			s->launched->group != NULL ? "what was in the command's cgroup is dead"
+						   : "what was found of the tree was killed, and some may live on");
+}
+
 /* Without a pid namespace init's death is not everybody's: the group is. */
 static int clear_group(struct supervisor *s, struct error *err)
 {
@@ -217,7 +233,10 @@ int ending_tree_dead(struct supervisor *s, struct error *err)
 	loop_remove(s->loop, &s->sampler.timer);
 	s->monitor = mount_monitor_free(s->monitor);
 	feed_close(&s->feed);
+	kill_orphans(s);
 	if (clear_group(s, err) < 0 || guard_finish(s->guard, err) < 0)
+		return -1;
+	if (s->facts.finish.left > 0 && settle_unkillable(s, err) < 0)
 		return -1;
 	s->phase = PHASE_FLUSHING; /* what the last bytes of output cause ends nothing any more */
 	if (output_finish(&s->outputs[0], err) < 0 || output_finish(&s->outputs[1], err) < 0)

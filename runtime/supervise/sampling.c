@@ -45,8 +45,8 @@ static int make_watchdog(struct supervisor *s, struct error *err)
 
 	if (s->sampler.watchdog != NULL || l->proc_fd < 0)
 		return 0;
-	return watchdog_new(
-		l->proc_fd, l->tmpfs_fds, l->n_tmpfs, &sysv, s->plan->watch_memory_bytes, &s->sampler.watchdog, err);
+	return watchdog_new(l->proc_fd, l->subreaper ? l->pid : 0, l->tmpfs_fds, l->n_tmpfs, &sysv,
+		s->plan->watch_memory_bytes, &s->sampler.watchdog, err);
 }
 
 static void keep_peaks(struct sampler *sampler)
@@ -193,6 +193,12 @@ int sampling_start(struct supervisor *s, struct error *err)
 	if (loop_add_timer(s->loop, &s->sampler.timer, on_timer, s, err) < 0)
 		return -1;
 	return loop_arm(&s->sampler.timer, s->launched->started_ns + first_interval(s), err);
+}
+
+void sampling_kill_seen(const struct supervisor *s)
+{
+	if (s->sampler.watchdog != NULL)
+		watchdog_kill(s->sampler.watchdog);
 }
 
 void sampling_stop(struct supervisor *s)

@@ -35,8 +35,23 @@ int settle_init(struct supervisor *s, struct error *err)
 	return arena_new(&s->outcome.arena, err);
 }
 
+/* The proc is the host's, so its list is not ours: init says whom it could not end. */
+static int name_left(struct supervisor *s, struct error *err)
+{
+	struct outcome *outcome = &s->outcome;
+	const char **slot = arena_push(outcome->arena, &outcome->unkillable, &outcome->n_unkillable);
+
+	if (slot == NULL)
+		return error_no_memory(err);
+	*slot = s->facts.finish.left > 0 ? arena_strdup(outcome->arena, s->facts.finish.text)
+					 : arena_printf(outcome->arena, "pinfold-init (%d)", (int)s->launched->pid);
+	return *slot == NULL ? error_no_memory(err) : 0;
+}
+
 int settle_unkillable(struct supervisor *s, struct error *err)
 {
+	if (!plan_is_confined(s->plan))
+		return name_left(s, err);
 	return process_names(
 		s->launched->proc_fd, s->outcome.arena, &s->outcome.unkillable, &s->outcome.n_unkillable, err);
 }
@@ -265,7 +280,7 @@ static int settle_processes_peak(struct supervisor *s, struct error *err)
 
 	outcome->processes_peak = USAGE_UNKNOWN;
 	if (counted != GROUP_UNKNOWN && counted > 0) {
-		outcome->processes_peak = counted - 1; /* without init */
+		outcome->processes_peak = counted - (plan_is_confined(s->plan) ? 1 : 0); /* without init */
 		return 0;
 	}
 	if (!s->sampler.sampled)

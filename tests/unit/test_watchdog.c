@@ -76,7 +76,7 @@ static struct look open_look(void (*act)(void), uint64_t limit)
 
 	cr_assert_eq(recv(look.tree.control_fd, answer, sizeof answer, 0), 5, "the tree ended early");
 	sysv = (struct watch_sysv){look.tree.sysvipc_fd, look.tree.sem_fd, look.tree.msg_fd};
-	harness_ok(watchdog_new(look.tree.proc_fd, &look.tree.tmpfs_fd, 1, &sysv, limit, &look.watchdog, &err), &err);
+	harness_ok(watchdog_new(look.tree.proc_fd, 0, &look.tree.tmpfs_fd, 1, &sysv, limit, &look.watchdog, &err), &err);
 	return look;
 }
 
