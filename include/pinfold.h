@@ -141,6 +141,13 @@ PINFOLD_API pinfold_report *pinfold_report_free(pinfold_report *report);
 /* What run would do, as JSON, without doing it (the plan of `run --dry-run`). */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_plan_json(pinfold_host *host, pinfold_policy *policy,
 	const pinfold_command *command, char **ret_json, pinfold_error **err);
+/* What a host that starts commands itself needs to run this one by pinfold (pinfold.wrap/1): argv, env, cwd, and the report
+ * as `enforcement`. `program` is the absolute path of the pinfold to start. argv names no policy file and no shell of its
+ * own; values of variables are in env alone. Standard streams are the host's to give, but for the output mode of the
+ * command. `options`: more words for `pinfold run`, NULL-terminated; NULL: none. What cannot be enforced is an error. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_wrap(pinfold_host *host, pinfold_policy *policy,
+	const pinfold_command *command, const char *program, const char *const *options, char **ret_json,
+	pinfold_error **err);
 /* Frees a string handed out through a char ** out parameter. */
 PINFOLD_API void pinfold_string_free(char *string);
 

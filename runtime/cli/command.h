@@ -22,6 +22,7 @@ struct verb {
 	unsigned options;   /* OPTIONS_* of options.h: which rows of the table it takes */
 	bool takes_command; /* the first word that is no option begins a command: nothing behind it is ours */
 	unsigned words_max; /* where takes_command is false */
+	bool hands_on;      /* the run is another process's: its streams are not ours, nor is --json an option of it */
 	/* Does it and returns the exit status; whatever went wrong has been said by then. */
 	int (*run)(const struct settings *settings);
 };
@@ -33,6 +34,7 @@ const char *cli_verb_nearest(const char *name);     /* for "did you mean"; NULL 
 
 int cli_run(const struct settings *settings);
 int cli_check(const struct settings *settings);
+int cli_wrap(const struct settings *settings);
 int cli_policy(const struct settings *settings);
 int cli_gc(const struct settings *settings);
 int cli_version(const struct settings *settings);

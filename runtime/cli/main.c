@@ -44,6 +44,20 @@ static const char check_text[] =
 	"\n"
 	"exit status: 0 enforced, or degraded with the reason said; 1 something asked cannot be enforced here.\n";
 
+static const char wrap_text[] =
+	"Prints the words that a host starts itself, as a JSON list on one line; with --json the whole document\n"
+	"(pinfold.wrap/1): argv, env, cwd, and enforcement as in check. A host that starts argv with env gets what\n"
+	"run with the same options would have done here. argv names no policy file: the policy is in it, as text.\n"
+	"\n"
+	"env has the values of variables that are set, which argv does not show, the variables that the policy\n"
+	"passes on, as they are now, and HOME, by which ~/ and the secrets to hide are known. Standard streams are\n"
+	"the host's to give. Where --json is put behind \"run\" in argv, the host gets the result as a document.\n"
+	"\n"
+	"example:\n"
+	"  pinfold wrap --json -p :workspace-write -w /src/project -e TOKEN=secret -- make test\n"
+	"\n"
+	"exit status: 0; 125 where something asked cannot be enforced here.\n";
+
 static const char policy_text[] =
 	"  list        the built-in policies\n"
 	"  show [P]    policy P (default :read-only) with everything it extends and all options applied, and\n"
@@ -59,15 +73,18 @@ static const char policy_text[] =
 static const struct verb verbs[] = {
 	{"run", "run [options] [--] CMD [ARG...]\nrun [options] -c STRING [ARG...]",
 		"confine a command, supervise it, pass its exit status on", run_text,
-		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, true, 0, cli_run},
+		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, true, 0, false, cli_run},
 	{"check", "check [options]", "what this machine would enforce of a policy, and by which mechanism", check_text,
-		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, false, 0, cli_check},
+		OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN, false, 0, false, cli_check},
+	{"wrap", "wrap [options] [--] CMD [ARG...]\nwrap [options] -c STRING [ARG...]",
+		"print the argv that a host can start itself", wrap_text, OPTIONS_COMMON | OPTIONS_POLICY | OPTIONS_RUN,
+		true, 0, true, cli_wrap},
 	{"policy", "policy list\npolicy show [P] [options]\npolicy validate P\npolicy schema",
 		"list, show and validate policies; their JSON Schema", policy_text, OPTIONS_COMMON | OPTIONS_POLICY,
-		false, 2, cli_policy},
-	{"gc", "gc", "remove what dead runs left behind", "", OPTIONS_COMMON, false, 0, cli_gc},
-	{"version", "version", "the version of the library in use", "", OPTIONS_COMMON, false, 0, cli_version},
-	{"help", "help [VERB]", "this text, or all about one verb", "", OPTIONS_COMMON, false, 1, cli_help},
+		false, 2, false, cli_policy},
+	{"gc", "gc", "remove what dead runs left behind", "", OPTIONS_COMMON, false, 0, false, cli_gc},
+	{"version", "version", "the version of the library in use", "", OPTIONS_COMMON, false, 0, false, cli_version},
+	{"help", "help [VERB]", "this text, or all about one verb", "", OPTIONS_COMMON, false, 1, false, cli_help},
 	{.name = NULL},
 };
 

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/monotime.h"
@@ -39,6 +40,24 @@ static int set_variable(struct settings *settings, const struct option_row *row,
 	if (*value == '\0' || *value == '=')
 		return error_set(err, ERROR_USAGE, "options", "%s: a variable needs a name", row->name);
 	return cli_settings_override(settings, assigns ? "process.env.set" : "process.env.pass", value, row->name, err);
+}
+
+/* K or K=SOURCE. A source of another name only carries the value, and is not the command's to see. */
+static int set_variable_from(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
+{
+	size_t length = strcspn(value, "=");
+	const char *source = value[length] == '=' ? value + length + 1 : value;
+	const char *found = getenv(source);
+	const char *entry;
+
+	if (length == 0)
+		return error_set(err, ERROR_USAGE, "options", "%s: a variable needs a name", row->name);
+	if (found == NULL)
+		return error_set(err, ERROR_USAGE, "options", "%s: there is no variable %s", row->name, source);
+	entry = arena_printf(settings->arena, "%.*s=%s", (int)length, value, found);
+	if (entry == NULL || (source != value && unsetenv(source) < 0))
+		return error_no_memory(err);
+	return cli_settings_override(settings, "process.env.set", entry, row->name, err);
 }
 
 static int clear_field(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
@@ -86,7 +105,8 @@ static int set_kill_after(struct settings *settings, const struct option_row *ro
 }
 
 /* A descriptor that the caller has opened for us. Known to be usable before anything is started. */
-static int parse_descriptor(const struct option_row *row, const char *value, int *ret_fd, struct error *err)
+static int parse_descriptor(const struct settings *settings, const struct option_row *row, const char *value,
+	int *ret_fd, struct error *err)
 {
 	uint64_t number;
 	int flags;
@@ -96,19 +116,21 @@ static int parse_descriptor(const struct option_row *row, const char *value, int
 		err->code = ERROR_USAGE;
 		return -1;
 	}
+	*ret_fd = (int)number;
+	if (settings->verb->hands_on)
+		return 0;
 	flags = fcntl((int)number, F_GETFL);
 	if (flags < 0)
 		return error_set(err, ERROR_USAGE, "options", "%s: descriptor %s is not open", row->name, value);
 	if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_PATH) != 0)
 		return error_set(
 			err, ERROR_USAGE, "options", "%s: descriptor %s is not open for writing", row->name, value);
-	*ret_fd = (int)number;
 	return 0;
 }
 
 static int set_result_fd(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
 {
-	return parse_descriptor(row, value, &settings->result_fd, err);
+	return parse_descriptor(settings, row, value, &settings->result_fd, err);
 }
 
 static int set_events(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
@@ -118,7 +140,7 @@ static int set_events(struct settings *settings, const struct option_row *row, c
 	settings->events_fd = -1;
 	settings->events_file = NULL;
 	if (str_starts_with(value, "fd:"))
-		return parse_descriptor(row, value + strlen("fd:"), &settings->events_fd, err);
+		return parse_descriptor(settings, row, value + strlen("fd:"), &settings->events_fd, err);
 	settings->events_file = value;
 	return 0;
 }
@@ -164,6 +186,8 @@ static const struct option_row option_rows[] = {
 
 	{"--env", 'e', "K[=V]", IN(ENVIRONMENT, POLICY), CALL(set_variable), .help =
 		"set variable K to V; without =V, pass the caller's K on; may be repeated"},
+	{"--env-set", 0, "K[=SOURCE]", IN(ENVIRONMENT, POLICY), CALL(set_variable_from), .help =
+		"set variable K to what SOURCE (default: K) is in pinfold's own environment: no list of processes shows it"},
 	{"--clear-env", 0, NULL, IN(ENVIRONMENT, POLICY), CALL(clear_field), .field = "process.env.pass", .help =
 		"pass no variable of the caller on, except those named by a later --env"},
 

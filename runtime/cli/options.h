@@ -11,7 +11,7 @@
 enum {
 	OPTIONS_COMMON = 1 << 0, /* every verb */
 	OPTIONS_POLICY = 1 << 1, /* verbs that use a policy */
-	OPTIONS_RUN = 1 << 2,    /* verbs about a command: run, check */
+	OPTIONS_RUN = 1 << 2,    /* verbs about a command: run, check, wrap */
 };
 
 enum option_group {

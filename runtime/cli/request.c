@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -91,6 +92,8 @@ static int set_stdin(const struct settings *settings, bool starts, struct reques
 	int fd = STDIN_FILENO;
 	int status;
 
+	if (settings->verb->hands_on)
+		return CLI_DONE;
 	if (mode == PINFOLD_STDIN_FD && !str_equal(source, "-")) {
 		if (!starts)
 			return CLI_DONE;
@@ -137,6 +140,33 @@ static int set_places(const struct settings *settings, struct request *request)
 		return cli_fail_take(settings, error);
 	if (pinfold_command_set_kill_after(request->command, settings->kill_after_ms, &error) < 0)
 		return cli_fail_take(settings, error);
+	return CLI_DONE;
+}
+
+int cli_request_words(const struct settings *settings, const char *const **ret_words)
+{
+	static const char *const shell[] = {"/bin/sh", "-c"};
+	const char **words;
+	struct error err;
+
+	if (settings->shell_text == NULL) {
+		if (settings->n_words == 0)
+			return cli_usage(settings, "no command given: pinfold %s [options] -- CMD [ARG...]",
+				settings->verb->name);
+		if (settings->words[0][0] == '\0')
+			return cli_usage(settings, "the name of the command is empty");
+		*ret_words = (const char *const *)settings->words;
+		return CLI_DONE;
+	}
+	words = arena_alloc(settings->arena, (settings->n_words + 4) * sizeof *words);
+	if (words == NULL) {
+		error_no_memory(&err);
+		return cli_fail(settings, &err);
+	}
+	memcpy(words, shell, sizeof shell);
+	words[2] = settings->shell_text;
+	memcpy(words + 3, settings->words, settings->n_words * sizeof *words);
+	*ret_words = words;
 	return CLI_DONE;
 }
 

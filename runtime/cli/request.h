@@ -27,6 +27,8 @@ struct request {
 
 /* The policy with the flags applied; `name` beats --policy; NULL: as the flags say, or the default. */
 must_check int cli_request_policy(const struct settings *settings, const char *name, pinfold_policy **ret_policy);
+/* The words to execute: the command, or a shell with the text of -c and the words as its $0, $1, ... */
+must_check int cli_request_words(const struct settings *settings, const char *const **ret_words);
 /* All three. words: the command, not empty; opens --stdin FILE only where the command is to be started. */
 must_check int cli_request_make(
 	const struct settings *settings, const char *const *words, bool starts, struct request *request);

@@ -261,38 +261,11 @@ static int tell_report(const struct settings *settings, const struct request *re
 	return cli_notes_tell(report, &err) < 0 ? cli_fail(settings, &err) : CLI_DONE;
 }
 
-/* The words to execute: the command, or a shell with the text of -c and the words as its $0, $1, ... */
-static int command_words(const struct settings *settings, const char *const **ret_words)
-{
-	static const char *const shell[] = {"/bin/sh", "-c"};
-	const char **words;
-	struct error err;
-
-	if (settings->shell_text == NULL) {
-		if (settings->n_words == 0)
-			return cli_usage(settings, "no command given: pinfold run [options] -- CMD [ARG...]");
-		if (settings->words[0][0] == '\0')
-			return cli_usage(settings, "the name of the command is empty");
-		*ret_words = (const char *const *)settings->words;
-		return CLI_DONE;
-	}
-	words = arena_alloc(settings->arena, (settings->n_words + 4) * sizeof *words);
-	if (words == NULL) {
-		error_no_memory(&err);
-		return cli_fail(settings, &err);
-	}
-	memcpy(words, shell, sizeof shell);
-	words[2] = settings->shell_text;
-	memcpy(words + 3, settings->words, settings->n_words * sizeof *words);
-	*ret_words = words;
-	return CLI_DONE;
-}
-
 int cli_run(const struct settings *settings)
 {
 	cleanup_request struct request request = REQUEST_INIT;
 	const char *const *words = NULL;
-	int status = command_words(settings, &words);
+	int status = cli_request_words(settings, &words);
 
 	if (status == CLI_DONE)
 		status = cli_request_make(settings, words, !settings->dry_run, &request);

@@ -33,21 +33,22 @@ int cli_settings_override(
 
 bool cli_settings_captures(const struct settings *settings)
 {
-	return settings->capture || settings->json;
+	return settings->capture || (settings->json && !settings->verb->hands_on);
 }
 
 int cli_settings_check(const struct settings *settings, struct error *err)
 {
+	bool json = settings->json && !settings->verb->hands_on;
 	const struct {
 		bool wrong;
 		const char *text;
 	} contradictions[] = {
 		{settings->tty && settings->capture, "--tty and --capture exclude each other"},
-		{settings->tty && settings->json, "--tty and --json exclude each other"},
+		{settings->tty && json, "--tty and --json exclude each other"},
 		{settings->tty && settings->relay, "--tty and --max-output exclude each other"},
-		{settings->json && settings->result_fd == STDOUT_FILENO,
-			"--json and --result-fd 1 would both print the result"},
-		{settings->json && settings->events_fd == STDOUT_FILENO, "--json and --events fd:1 would mix on stdout"},
+		{json && settings->result_fd == STDOUT_FILENO, "--json and --result-fd 1 would both print the result"},
+		{json && settings->events_fd == STDOUT_FILENO, "--json and --events fd:1 would mix on stdout"},
+		{settings->dry_run && settings->verb->hands_on, "--dry-run: nothing is started anyway"},
 		{settings->verbose && settings->quiet, "-v and -q exclude each other"},
 	};
 

@@ -42,7 +42,7 @@ static void set(struct variables *variables, const char *name, const char *value
 		*slot = text;
 }
 
-static bool is_passed(const struct policy *policy, const char *name)
+bool plan_passes_variable(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->n_env_pass; i++) {
 		if (str_match(policy->env_pass[i], name))
@@ -63,7 +63,7 @@ static void pass(struct variables *variables)
 		if (equals == NULL || equals == *entry)
 			continue;
 		name = arena_strndup(planner->arena, *entry, (size_t)(equals - *entry));
-		if (name == NULL || !is_passed(planner->policy, name))
+		if (name == NULL || !plan_passes_variable(planner->policy, name))
 			continue;
 		if (equals[1] == '\0' && (strcmp(name, "PATH") == 0 || strcmp(name, "HOME") == 0))
 			continue;

@@ -140,6 +140,8 @@ must_check int plan_filter(const struct policy *policy, struct arena *arena, str
 	struct diag *diag, struct error *err);
 /* ERROR_UNENFORCEABLE, naming the rows, where the enforcement table forbids a run (strict, or --require unmet). */
 must_check int plan_allows_run(const struct plan *plan, const struct policy *policy, struct error *err);
+/* Whether the command gets the caller's variable of this name. */
+bool plan_passes_variable(const struct policy *policy, const char *name);
 /* malloc'ed pinfold.plan/1. */
 must_check int plan_json(const struct plan *plan, char **ret_json, struct error *err);
 struct plan *plan_free(struct plan *plan);

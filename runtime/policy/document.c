@@ -15,6 +15,7 @@
 #include "runtime/policy/load.h"
 #include "runtime/policy/report.h"
 #include "runtime/policy/resolve.h"
+#include "runtime/policy/settings_own.h"
 #include "runtime/policy/value.h"
 
 struct policy_document {
@@ -209,6 +210,12 @@ int policy_document_resolve(
 	}
 	*ret_policy = document->policy;
 	return 0;
+}
+
+int policy_document_own(
+	struct policy_document *document, struct arena *arena, struct policy_own *ret_own, struct error *err)
+{
+	return policy_settings_own(&document->settings, arena, ret_own, err);
 }
 
 static int take_policy(struct policy_document *document, const struct policy **ret_policy, struct error *err)

@@ -5,6 +5,7 @@
 #ifndef POLICY_DOCUMENT_H
 #define POLICY_DOCUMENT_H
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/error.h"
@@ -27,6 +28,21 @@ must_check int policy_document_resolve(
 /* malloc'ed; the pinfold.policy/1 document, and its rendering for people. */
 must_check int policy_document_json(struct policy_document *document, char **ret_json, struct error *err);
 must_check int policy_document_text(struct policy_document *document, char **ret_text, struct error *err);
+
+/* What a document has of its own, beside the built-in that it lies on, in the pieces that a command line can say. */
+struct policy_own {
+	const char *text;  /* JSON that extends the built-in, without the variables' values */
+	bool pass_cleared; /* process.env.pass: emptied, and then given these */
+	const char **pass;
+	size_t n_pass;
+	struct policy_variable *set; /* process.env.set */
+	size_t n_set;
+};
+
+/* In `arena`. A text that is not UTF-8, which JSON cannot carry, is ERROR_USAGE. */
+must_check int policy_document_own(
+	struct policy_document *document, struct arena *arena, struct policy_own *ret_own, struct error *err);
+
 struct policy_document *policy_document_free(struct policy_document *document);
 CLEANUP_DEFINE(struct policy_document, policy_document_free)
 

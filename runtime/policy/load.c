@@ -124,6 +124,8 @@ static void load_builtin(struct loader *loader, const struct policy_builtin *bui
 		.depth = by != NULL ? by->depth + 1 : 1,
 	};
 
+	if (by == NULL || by->builtin == NULL)
+		loader->settings->base = builtin->name;
 	load_text(loader, builtin->text, builtin->size, &source);
 }
 

@@ -108,7 +108,7 @@ bool policy_settings_put(struct policy_settings *settings, enum policy_field_id 
 void policy_settings_clear(struct policy_settings *settings, enum policy_field_id id)
 {
 	assert(policy_kind_is_list(policy_fields[id].kind) && !policy_fields[id].kept);
-	settings->fields[id] = (struct policy_setting){};
+	settings->fields[id] = (struct policy_setting){.cleared = true};
 }
 
 void policy_origin_place(const struct policy_origin *origin, struct buf *buf)

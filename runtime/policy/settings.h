@@ -34,10 +34,12 @@ struct policy_setting {
 	struct policy_item *items; /* scalars: at most one */
 	size_t n;
 	size_t n_builtin; /* the first of them came from built-ins */
+	bool cleared;     /* what was there before was taken out */
 };
 
 struct policy_settings {
 	struct arena *arena;
+	const char *base;                           /* the built-in that everything else lies on: ":eval" */
 	struct policy_setting fields[_FIELD_COUNT]; /* what layers and flags said; "deny" without the secrets */
 };
 

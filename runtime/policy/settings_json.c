@@ -12,8 +12,7 @@
 #include "base/json.h"
 #include "runtime/policy/value.h"
 
-/* The object in which the last part of a dotted name belongs, made on the way; borrowed. */
-static json_t *find_parent(json_t *root, const char *name, const char **ret_last)
+json_t *policy_settings_parent(json_t *root, const char *name, const char **ret_last)
 {
 	const char *dot;
 
@@ -81,7 +80,7 @@ json_t *policy_settings_json(const struct policy_settings *settings)
 		return NULL;
 	for (unsigned id = 0; id < _FIELD_COUNT; id++) {
 		const char *last;
-		json_t *parent = find_parent(root, policy_fields[id].name, &last);
+		json_t *parent = policy_settings_parent(root, policy_fields[id].name, &last);
 
 		if (json_put(parent, last, field_to_json(settings, (enum policy_field_id)id)) < 0)
 			return NULL;

@@ -9,6 +9,8 @@
 
 /* Every field with its value, as a policy file could have it. NULL when memory is out. */
 json_t *policy_settings_json(const struct policy_settings *settings);
+/* The object in which the last part of a dotted name belongs, made on the way; borrowed. */
+json_t *policy_settings_parent(json_t *root, const char *name, const char **ret_last);
 /* Appends the same, compact and with sorted keys: exactly what json_to_canonical gives of it. */
 must_check int policy_settings_canonical(const struct policy_settings *settings, struct buf *buf, struct error *err);
 

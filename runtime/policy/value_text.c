@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "runtime/policy/path_rule.h"
@@ -145,6 +146,22 @@ static bool take_hostname(
 	return keep(reading, text, item);
 }
 
+/* Absolute: a policy means the same file wherever it is used later. */
+static bool keep_below(struct policy_reading *reading, const char *text, struct policy_item *item)
+{
+	const char *directory = reading->directory != NULL ? reading->directory : ".";
+	char here[PATH_MAX] = "";
+
+	if (directory[0] != '/' && getcwd(here, sizeof here) == NULL)
+		return policy_reading_refuse(
+			reading, "the current directory, which \"%.100s\" is relative to, is not known", text);
+	if (strcmp(directory, ".") == 0)
+		item->text = arena_printf(reading->arena, "%s/%s", here, text);
+	else
+		item->text = arena_printf(reading->arena, "%s%s%s/%s", here, here[0] != '\0' ? "/" : "", directory, text);
+	return true;
+}
+
 static bool take_profile(
 	struct policy_reading *reading, const struct policy_field *field, const char *text, struct policy_item *item)
 {
@@ -155,10 +172,9 @@ static bool take_profile(
 		return policy_reading_refuse_word(reading, text, "a built-in profile", policy_seccomp_profile_words);
 	if (strlen(text) >= PATH_MAX)
 		return policy_reading_refuse(reading, "longer than a path can be");
-	if (text[0] == ':' || text[0] == '/' || reading->directory == NULL)
+	if (text[0] == ':' || text[0] == '/')
 		return keep(reading, text, item);
-	item->text = arena_printf(reading->arena, "%s/%s", reading->directory, text);
-	return true;
+	return keep_below(reading, text, item);
 }
 
 void policy_errno_names(const char *names[POLICY_ERRNO_MAX + 1])

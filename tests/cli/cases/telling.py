@@ -124,7 +124,7 @@ def plain(box):
 def helps(box):
     code, out, err, _seconds = box.pinfold("help")
     check(code == 0 and err == b"" and b"pinfold run" in out, f"exit {code} {err!r}")
-    for verb in ("run", "check", "policy", "gc", "version", "help"):
+    for verb in ("run", "check", "wrap", "policy", "gc", "version", "help"):
         check(f"  {verb} ".encode() in out, f"{verb} is not in the help")
         texts = {box.pinfold(*words)[:2] for words in (["help", verb], [verb, "--help"], [verb, "-h"])}
         check(len(texts) == 1, f"{verb}: the forms differ")
