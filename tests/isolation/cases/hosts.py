@@ -158,16 +158,6 @@ def no_namespaces(box):
         check(code == 125 and not os.path.exists(box.inside("RAN")), f"{refusals}: exit {code} {out!r} {err!r}")
 
 
-@case("the backend none has to be named, and is told")
-def backend_none(box):
-    result = box.sh("echo ran", policy=":unconfined")
-    if result.doc.get("code") == "unsupported" and result.code == 125:
-        raise Skip(result.doc["message"])
-    check(result.out == "ran\n" and result.doc["isolated"] is False and result.doc["backend"] == "none", result.brief())
-    result = box.sh("setsid sleep 300 & echo ran", policy=":unconfined")
-    check(result.out == "ran\n" and result.seconds < 5, result.brief())
-
-
 @case("user.max_user_namespaces is named where it is what forbids it", only="user")
 def forbidden_by_sysctl(box):
     result = subprocess.run(
