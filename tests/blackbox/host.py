@@ -6,6 +6,10 @@ import stat
 import threading
 import time
 
+# How many times slower than a usual machine this one is, an emulated one for instance. All patience is multiplied by it,
+# and what took long is divided by it before a case judges it.
+SLOWNESS = float(os.environ.get("PINFOLD_TEST_SLOWNESS", "1"))
+
 
 def read(path):
     """The bytes of a kernel file; empty where it is gone or not ours to read."""
@@ -37,7 +41,7 @@ def state(pid):
 
 def wait_until(true, seconds=5.0, step=0.01):
     """Whether `true()` became so within the time."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * SLOWNESS
     while not true():
         if time.monotonic() > end:
             return False

@@ -33,7 +33,9 @@ class Case:
     def concerns(self, who):
         return self.only in (None, who)
 
-    def why_not(self):
+    def why_not(self, omitted):
+        if self.name in omitted:
+            return omitted[self.name]
         missing = [
             name for name in self.needs if not shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin")
         ]
@@ -51,12 +53,13 @@ def case(name, only=None, needs=()):
 
 
 class Suite:
-    def __init__(self, pinfold, programs, base):
-        self.pinfold, self.programs, self.base, self.killed_supervisors = pinfold, programs, base, False
+    def __init__(self, pinfold, programs, base, omitted):
+        self.pinfold, self.programs, self.base, self.omitted = pinfold, programs, base, omitted
+        self.killed_supervisors = False
 
     def run_case(self, one):
         """None where it passed, else what went wrong."""
-        why = one.why_not()
+        why = one.why_not(self.omitted)
         if why:
             raise Skip(why)
         self.killed_supervisors = False
@@ -99,6 +102,18 @@ def load_cases(folder):
         if name.endswith(".py"):
             spec = importlib.util.spec_from_file_location(f"cases_{name[:-3]}", os.path.join(folder, name))
             spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def omitted_cases(suite):
+    """{case: reason} of this suite from the table that $PINFOLD_TEST_OMITTED names, for machines that cannot have them."""
+    omitted = {}
+    if "PINFOLD_TEST_OMITTED" in os.environ:
+        with open(os.environ["PINFOLD_TEST_OMITTED"], encoding="utf-8") as table:
+            rows = [[part.strip() for part in line.split("|")] for line in table if line[:1] not in "#\n"]
+        omitted = {name: why for of, name, why in rows if of == suite}
+    unknown = omitted.keys() - {one.name for one in CASES}
+    check(not unknown, f"the table of omitted cases names some that are not there: {unknown}")
+    return omitted
 
 
 def reachable(path):
@@ -180,7 +195,8 @@ def main(folder):
         load_cases(os.path.join(folder, "cases"))
         mine = [one for one in CASES if one.concerns("root" if os.geteuid() == 0 else "user")]
         chosen = [one for one in mine if not options.pattern or any(part in one.name for part in options.pattern)]
-        return Suite(options.pinfold, options.programs, base).run(chosen)
+        omitted = omitted_cases(os.path.basename(folder))
+        return Suite(options.pinfold, options.programs, base, omitted).run(chosen)
     finally:
         if not options.base:
             host.remove_tree(base)

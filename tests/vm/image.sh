@@ -54,3 +54,32 @@ make_initramfs() {
 	(cd "$tree" && find . | cpio --quiet -o -H newc | gzip -1) >"$1"
 	rm -rf "$tree"
 }
+
+# The host's own Debian 12 sources, one a line, wherever its apt has them from.
+debian_sources() {
+	apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+		grep -E ' bookworm(-[a-z]+)? ' | sort -u
+}
+
+# get_debian NAME PACKAGE...: a minimal Debian 12 with these packages, in $cache/NAME-DIGEST. Sets $debian to it. The way
+# to the archive is the host's: its sources, and what it has said of proxies, dates and retries.
+get_debian() {
+	[ "$(id -u)" = 0 ] || unavailable "a Debian tree is made by root alone"
+	sources=$(debian_sources)
+	packages=$(shift; echo "$*" | tr ' ' ,)
+	debian=$cache/debian-$1-$(echo "$packages" | sha256sum | cut -c 1-12)
+	[ ! -d "$debian" ] || return 0
+	[ -n "$sources" ] || unavailable "apt has no Debian 12 sources"
+	command -v mmdebstrap >/dev/null || unavailable "mmdebstrap is not installed"
+	new=$(mktemp -d "$cache/new.XXXXXX")
+	say "vm: getting a Debian 12 ($1) ..."
+	apt-config dump | grep '^Acquire::' >"$new/apt.conf"
+	if ! echo "$sources" | mmdebstrap --quiet --variant=minbase --aptopt="$new/apt.conf" ${packages:+--include="$packages"} \
+		bookworm "$new/tree" - >"$new/log" 2>&1; then
+		tail -n 5 "$new/log" >&2
+		rm -rf "$new"
+		unavailable "a Debian 12 cannot be had"
+	fi
+	mv -T "$new/tree" "$debian" 2>/dev/null || [ -d "$debian" ]
+	rm -rf "$new"
+}

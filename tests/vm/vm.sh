@@ -16,12 +16,18 @@ say() {
 
 . "$here/image.sh"
 
-list() {
-	cat <<USAGE
-usage: ./dev vm run [--user] -- COMMAND  run a command there as root, or as user 1001 in a cgroup of his own
-The command sees the host's files (changes are lost), /scratch (ext4, also TMPDIR), and /job (the host's \$PINFOLD_VM_JOB
-where that is set, writable). Its output and exit status are passed on.
+usage() {
+	cat >&2 <<USAGE
+usage: ./dev vm                       every suite; the last line is the count
+       ./dev vm suites [SUITE...] [-- PATTERN...]   some of them (escape-user, systemd-root, ...), some of their cases
+       ./dev vm run [--user] -- COMMAND  as root, or as user 1001 in a cgroup of his own
+       ./dev vm systemd [--root|--bare|--service] -- COMMAND
+                                      with systemd: in a session of user 1001's, of root's, as the user without a session
+                                      and without XDG_RUNTIME_DIR (bare), or as root in a service of the system
+The command sees the host's files (with systemd its /tmp, and the rest below /host; changes are lost), /scratch (ext4,
+also TMPDIR), and /job (the host's \$PINFOLD_VM_JOB where that is set, writable). Its output and status are passed on.
 USAGE
+	exit 2
 }
 
 quoted() {
@@ -65,23 +71,41 @@ make_job() {
 	trap 'exit 130' INT TERM
 }
 
-run() {
-	as=root
-	while :; do
-		case ${1:-} in
-		--user) as=user ;;
-		--) shift; break ;;
-		*) list >&2; exit 2 ;;
-		esac
-		shift
-	done
+# prepare COMMAND...: what the guest is told.
+prepare() {
 	make_job
 	quoted "$@" >"$job/.vm/command"
 	echo "$as" >"$job/.vm/as"
 	pwd -P >"$job/.vm/directory"
 	install -m 755 "$here/guest.sh" "$job/.vm/guest.sh"
 	make_initramfs "$job/.vm/initramfs"
+}
+
+run() {
+	get_kernel
+	prepare "$@"
 	boot host /job/.vm/guest.sh
+}
+
+# What only costs time under emulation is left out: consoles, devices' events, clocks from the network, the archive's timers.
+unwanted='getty.target systemd-udevd.service systemd-udev-trigger.service systemd-timesyncd.service apt-daily.timer
+	apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer e2scrub_all.timer e2scrub_reap.service systemd-pcrphase.service'
+
+run_systemd() {
+	get_kernel
+	get_debian systemd systemd systemd-sysv dbus dbus-user-session libpam-systemd procps python3-minimal libpython3-stdlib
+	prepare "$@"
+	units=$job/.vm/etc/systemd/system
+	mkdir -p "$units/multi-user.target.wants" "$job/.vm/etc/tmpfiles.d"
+	for unit in $unwanted; do
+		ln -s /dev/null "$units/$unit"
+	done
+	cp "$here/systemd/pinfold-vm.service" "$units/"
+	ln -s ../pinfold-vm.service "$units/multi-user.target.wants/"
+	ln -s /dev/null "$job/.vm/etc/tmpfiles.d/tmp.conf" # /tmp shows the host's and is not emptied
+	more="-fsdev local,id=debian,path=$debian,security_model=none,readonly=on,multidevs=remap
+		-device virtio-9p-pci,fsdev=debian,mount_tag=debian"
+	boot debian /lib/systemd/systemd "systemd.unified_cgroup_hierarchy=1 systemd.show_status=no"
 }
 
 for program in qemu-system-x86_64 busybox cpio depmod mke2fs; do
@@ -89,11 +113,20 @@ for program in qemu-system-x86_64 busybox cpio depmod mke2fs; do
 done
 more=
 word=${1:-}
-[ -z "$word" ] || shift
 case $word in
-run) get_kernel; run "$@" ;;
-*)
-	list >&2
-	exit 2
-	;;
+run) places='root user' ;;
+systemd) places='user root bare service' ;;
+*) usage ;;
 esac
+shift
+as=${places%% *} # unless an option names another
+while [ $# != 0 ] && [ "$1" != -- ]; do
+	case " $places " in
+	*" ${1#--} "*) as=${1#--} ;;
+	*) usage ;;
+	esac
+	shift
+done
+[ $# -gt 1 ] || usage
+shift
+if [ "$word" = run ]; then run "$@"; else run_systemd "$@"; fi

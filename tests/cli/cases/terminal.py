@@ -47,7 +47,7 @@ class Screen:
             self.seen += os.read(self.master, 65536)
 
     def expect(self, part, seconds=10):
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * host.SLOWNESS
         while part not in self.seen:
             check(time.monotonic() < end, f"{part!r} did not come: {self.seen!r}")
             self.read(0.05)
@@ -56,7 +56,7 @@ class Screen:
         os.write(self.master, data)
 
     def end(self, seconds=10):
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * host.SLOWNESS
         while self.process.poll() is None:
             check(time.monotonic() < end, f"it did not end: {self.seen!r}")
             self.read(0.02)

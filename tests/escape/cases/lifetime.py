@@ -58,7 +58,7 @@ def ignores_signals(box):
     result = box.sh(
         f"trap '' TERM INT HUP QUIT; echo ready; {LONG}", options=["--timeout", "1", "--kill-after", "500ms"]
     )
-    check(result.status == "timed_out" and 1.3 < result.seconds < 4, result.brief())
+    check(result.status == "timed_out" and 1.3 < result.seconds * host.SLOWNESS and result.seconds < 4, result.brief())
     check(result.out == "ready\n", "what was written before the deadline is lost")
 
 
@@ -71,7 +71,7 @@ def stopped_command(box):
 
 def moments(n, most):
     fixed = [most * i / n for i in range(n)]
-    return fixed + [random.uniform(0, most) for _ in range(10)]
+    return [moment * host.SLOWNESS for moment in fixed + [random.uniform(0, most) for _ in range(10)]]
 
 
 @case("nothing survives a supervisor that is killed, at any moment")

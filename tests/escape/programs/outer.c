@@ -51,8 +51,14 @@ static void give(const char *number, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int wanted = atoi(number);
+	struct rlimit files;
 
 	need(fd >= 0, path);
+	need(getrlimit(RLIMIT_NOFILE, &files) == 0, "getrlimit");
+	if (files.rlim_cur <= (rlim_t)wanted) { // the usual soft limit is 1024
+		files.rlim_cur = (rlim_t)wanted + 1;
+		need(setrlimit(RLIMIT_NOFILE, &files) == 0, "setrlimit");
+	}
 	need(dup2(fd, wanted) == wanted, "dup2");
 	if (fd != wanted)
 		close(fd);
