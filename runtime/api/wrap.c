@@ -9,6 +9,7 @@
 #include "runtime/api/wrap.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,6 +151,25 @@ static int words_json(const struct wrapping *wrapping, json_t **ret_json, struct
 	return list == NULL ? error_no_memory(err) : 0;
 }
 
+/* As the kernel counts them: each text with its NUL and a pointer to it. The bound is that of this process; another has
+ * the same unless its stack is limited to less. */
+static int check_room(const json_t *argv, const json_t *env, struct error *err)
+{
+	long most = sysconf(_SC_ARG_MAX);
+	size_t total = 2 * sizeof(char *);
+	const json_t *text;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(argv, i, text) total += json_string_length(text) + 1 + sizeof(char *);
+	json_object_foreach((json_t *)(uintptr_t)env, name, text)
+		total += strlen(name) + json_string_length(text) + 2 + sizeof(char *);
+	if (most <= 0 || total < (size_t)most)
+		return 0;
+	return error_set(err, ERROR_LIMIT, "wrap",
+		"%zu bytes of arguments and environment are more than the %ld that a program can be given", total, most);
+}
+
 /* Where the host starts pinfold matters to nothing; it is the command's own place where the host has that too. */
 static const char *start_directory(const struct plan *plan)
 {
@@ -169,7 +189,7 @@ static int make_document(const struct wrapping *wrapping, char *const *environme
 
 	if (words_json(wrapping, &argv, err) < 0 ||
 		wrap_environment(wrapping->policy, &wrapping->own, environment, wrapping->arena, &env, err) < 0 ||
-		enforcement_json(&wrapping->plan->enforcement, &enforcement, err) < 0)
+		check_room(argv, env, err) < 0 || enforcement_json(&wrapping->plan->enforcement, &enforcement, err) < 0)
 		return -1;
 	document = json_pack("{s:s, s:O, s:O, s:o, s:O}", "schema", "pinfold.wrap/1", "argv", argv, "env", env, "cwd",
 		json_text(start_directory(wrapping->plan)), "enforcement", enforcement);

@@ -89,6 +89,13 @@ def policies(box):
     check(code == 0 and all(name.encode() in out for name in names), f"{out!r}")
 
 
+@case("the schema of policies is one document, with and without --json")
+def schema(box):
+    doc = document(box, "policy", "schema")
+    check(doc["$schema"].endswith("/draft/2020-12/schema") and "limits" in doc["properties"], f"{sorted(doc)}")
+    check(document(box, "policy", "schema", "--json") == doc, "--json makes a difference")
+
+
 @case("policy show applies the flags and names their origin")
 def shown(box):
     code, out, err, _seconds = box.pinfold("policy", "show", "--timeout", "77s")

@@ -99,6 +99,8 @@ def words(box):
     refused(box, ["policy"], "list", "show", "validate")
     refused(box, ["policy", "shw"], 'did you mean "show"')
     refused(box, ["policy", "list", ":eval"], "too many")
+    refused(box, ["policy", "schema", ":eval"], "too many")
+    refused(box, ["policy", "schema", "-p", ":eval"], "takes no policy options")
     refused(box, ["policy", "show", ":eval", "-p", ":read-only"], "twice")
     refused(box, ["policy", "validate"], "which")
 

@@ -63,7 +63,7 @@ def members(box):
 @case("wrap: the same confinement as run, from anywhere and with nothing else in the environment")
 def confinement(box):
     env = {**box.env, "LC_TIME": "C", "TERM": "dumb", "TOKEN": "passed", "UNWANTED": "x"}
-    sets = [[], ["-p", ":workspace-write"], ["-p", ":eval"], ["-p", ":strict"], ["--best-effort"],
+    sets = [[], ["-p", ":workspace-write"], ["-p", ":eval"], ["-p", ":strict"], ["-p", ":unconfined"], ["--best-effort"],
             ["-p", ":eval", "-e", "PATH=/usr/bin:/bin", "-e", "TOKEN", "-e", "A=1", "-e", "A=2", "-e", "EMPTY="],
             ["--clear-env", "-e", "TOKEN", "-e", "X*"], ["--clear-env"], ["-e", "TOKEN", "--clear-env"],
             ["--read", "/etc", "--write", ".", "--deny", "secret", "--tmpfs", "scratch:1M", "--tmp-size", "2M"],
@@ -185,6 +185,14 @@ def too_long(box):
     policy = box.policy_file({"filesystem": {"read": [f"/nowhere/{'x' * 60}/{i}" for i in range(2000)]}})
     document = wrapped(box, "-p", policy, "--", "true", code=125)
     check(document["code"] == "limit", f"{document}")
+    policy = box.policy_file({"process": {"env": {"set": {f"V{i}": "x" * 60000 for i in range(14)}}}})
+    check(len(wrapped(box, "-p", policy, "--", "true")["env"]["V1"]) == 60000, "a long value is lost")
+    many = [{"process": {"env": {"set": {f"V{n}_{i}": "x" * 100000 for i in range(9)}}}} for n in range(9)]
+    above = None
+    for n, document in enumerate(many):
+        above = box.policy_file({**document, **({"extends": above} if above else {})}, f"p{n}.json")
+    document = wrapped(box, "-p", above, "--", "true", code=125)
+    check(document["code"] == "limit" and "environment" in document["message"], f"{document}")
 
 
 @case("wrap: options that are the host's are said on")
