@@ -18,9 +18,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/name_claim.h"
+#include "runtime/plan/rules.h"
+
 #define LINKS_MAX 8
 
-#include "runtime/plan/rules.h"
+/* The part of path below a node. */
+static const char *below(const struct node *root, const char *path)
+{
+	return path + strlen(root->path) + (strcmp(root->path, "/") == 0 ? 0 : 1);
+}
 
 /* link: what the symlink at path says; NULL: nothing is to be there. */
 static void guard(struct planner *planner, const char *path, const char *link)
@@ -38,8 +46,27 @@ static void guard(struct planner *planner, const char *path, const char *link)
 	entry->link = link;
 	entry->device = st.st_dev;
 	entry->inode = st.st_ino;
-	entry->relative =
-		arena_strdup(planner->arena, path + strlen(root->path) + (strcmp(root->path, "/") == 0 ? 0 : 1));
+	entry->relative = arena_strdup(planner->arena, below(root, path));
+}
+
+/* Race: what stands at a name that another run in the same workspace keeps absent was planted just now, and will be
+ * gone in a moment. To bind it would be to lose it; it is guarded like an absent one, and the guard waits. */
+static bool is_kept_absent(struct planner *planner, const char *path)
+{
+	const struct node *root = planner_content(planner, planner_nearest(planner, path, true));
+	cleanup_close int fd = -1;
+
+	if (root == NULL || root->kind != NODE_BIND || (root->flags & MOUNT_WRITE) == 0)
+		return false;
+	fd = open(root->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 && name_is_claimed(fd, below(root, path));
+}
+
+/* Order: a run that ends removes what was planted, and then takes its claim back. So a name is there to stay only if it
+ * is still there after nobody was found to claim it. */
+static bool is_there(struct planner *planner, const char *path, const char *host_path, struct stat *ret_st)
+{
+	return lstat(host_path, ret_st) == 0 && !is_kept_absent(planner, path) && lstat(host_path, ret_st) == 0;
 }
 
 static void pin_ancestors(struct planner *planner, const char *path)
@@ -197,7 +224,7 @@ static void keep_absent(struct planner *planner, const char *path)
 	const struct node *root = content_above(planner, path);
 	const char *blocking = root == NULL ? NULL : blocking_ancestor(planner, path, root->path);
 
-	if (blocking == NULL)
+	if (blocking == NULL || is_kept_absent(planner, path))
 		guard(planner, path, NULL);
 	else if (planner_node_at(planner, blocking) == NULL)
 		add_fence(planner, NODE_PIN, blocking);
@@ -267,7 +294,7 @@ static void protect(struct planner *planner, const char *given, const char *path
 	}
 	if (host_path == NULL || !planner_is_writable(planner, path))
 		return;
-	if (lstat(host_path, &st) == 0)
+	if (is_there(planner, path, host_path, &st))
 		add_fence(planner, NODE_PIN, path);
 	else
 		keep_absent(planner, path);
@@ -388,7 +415,7 @@ static void apply_deny(struct planner *planner, const struct rules *rules, const
 	}
 	if (!is_reachable(planner, rule->path))
 		return; /* hidden already */
-	if (lstat(host_path, &st) < 0) {
+	if (rule->secret ? lstat(host_path, &st) < 0 : !is_there(planner, rule->path, host_path, &st)) {
 		if (!rule->secret && planner_is_writable(planner, rule->path))
 			keep_absent(planner, rule->path);
 		return;
