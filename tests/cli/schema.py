@@ -144,8 +144,9 @@ def disagreement(place, value, taken, mistakes, across=False):
 def every_value(both):
     """Each value in each place; and in each place there must be values of both sorts. Returns what both took, for each field."""
     wrong, good = [], []
-    for place, _node, wrap in places(both.schema):
-        values = STRINGS + NUMBERS + OTHERS
+    for place, node, wrap in places(both.schema):
+        holds_others = node.get("type") in ("object", "array")  # to which one string is like another
+        values = (["", "none", "/a"] if holds_others else STRINGS) + NUMBERS[:8] + ([] if holds_others else NUMBERS[8:]) + OTHERS
         answers = both.verdicts([wrap(value) for value in values])
         wrong += filter(None, (disagreement(place, value, *answer) for value, answer in zip(values, answers)))
         fine = [wrap(value) for value, (taken, mistakes) in zip(values, answers) if taken and not mistakes]
