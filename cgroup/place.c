@@ -96,29 +96,58 @@ static int move_aside(struct place *place)
 	return 0;
 }
 
-static void switch_on(struct place *place, enum controller controller)
+/* Whether processes are in the group itself. The root of the hierarchy, which alone has no cgroup.type, may have some. */
+static bool is_in_the_way(int fd, bool *ret_alone)
 {
-	const char *detail = "the controller cannot be switched on for groups below";
+	cleanup_buf struct buf text = {0};
 
-	if (turn(place, controller, '+') == 0)
-		return;
-	if (errno == EBUSY && !place->moved) {
-		if (!is_alone(place->fd)) {
-			set_lack(place, controller, EBUSY, "cgroup.subtree_control",
-				"the controller cannot be switched on, for other processes are in the cgroup itself");
-			return;
-		}
-		if (move_aside(place) == 0 && turn(place, controller, '+') == 0)
-			return;
+	*ret_alone = false;
+	if (faccessat(fd, "cgroup.type", F_OK, 0) < 0)
+		return false;
+	if (fd_read_file(fd, "cgroup.procs", PROCS_MAX, &text, NULL) == 0 && text.size == 0)
+		return false;
+	*ret_alone = is_alone(fd);
+	return true;
+}
+
+/* Order: out of the way before anything is switched on. The kernel would take cpu and pids with processes in the group,
+ * and make a threaded domain of it, in whose groups no process can be ("domain invalid"). 0, or -1 with the lack. */
+static int clear_the_way(struct place *place, unsigned controllers)
+{
+	const char *detail = "the controller cannot be switched on, for other processes are in the cgroup itself";
+	bool alone;
+
+	if (!is_in_the_way(place->fd, &alone))
+		return 0;
+	errno = EBUSY;
+	if (alone) {
 		detail = "this process cannot leave the cgroup for one below it";
+		if (move_aside(place) == 0)
+			return 0;
 	}
-	set_lack(place, controller, errno, "cgroup.subtree_control", detail);
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		if ((controllers & CONTROLLER_BIT(i)) != 0)
+			set_lack(place, i, errno, "cgroup.subtree_control", detail);
+	}
+	return -1;
+}
+
+static void switch_on(struct place *place, unsigned controllers)
+{
+	if (controllers == 0 || clear_the_way(place, controllers) < 0)
+		return;
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		if ((controllers & CONTROLLER_BIT(i)) != 0 && turn(place, i, '+') < 0)
+			set_lack(place, i, errno, "cgroup.subtree_control",
+				"the controller cannot be switched on for groups below");
+	}
 }
 
 static int prepare(struct place *place, unsigned wanted, struct error *err)
 {
 	unsigned listed = 0;
 	unsigned on = 0;
+	unsigned missing = 0;
 
 	if (read_set(place->fd, "cgroup.controllers", &listed, err) < 0 ||
 		read_set(place->fd, "cgroup.subtree_control", &on, err) < 0)
@@ -133,8 +162,9 @@ static int prepare(struct place *place, unsigned wanted, struct error *err)
 			set_lack(place, i, 0, "cgroup.subtree_control",
 				"the controller is there, but not switched on for groups below");
 		else
-			switch_on(place, i);
+			missing |= CONTROLLER_BIT(i);
 	}
+	switch_on(place, missing);
 	return read_set(place->fd, "cgroup.subtree_control", &place->on, err);
 }
 

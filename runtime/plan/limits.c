@@ -16,7 +16,12 @@
 #include "runtime/plan/planner.h"
 
 #define DATA_SLACK_BYTES (1ull << 30)
-#define MEMORY_FIX       "a delegated cgroup v2 directory with the memory controller"
+#define SAMPLED \
+	"sampled, and without what the kernel holds for the tree (socket and pipe buffers): a fast burst can exceed it"
+#define SAMPLED_UNCONFINED                                                                                                    \
+	"sampled, and without what the kernel holds for the tree, files in a tmpfs and SysV segments that are not mapped: a " \
+	"fast burst can exceed it"
+#define MEMORY_FIX "a delegated cgroup v2 directory with the memory controller"
 
 static void add_rlimit(struct planner *planner, int resource, const char *name, uint64_t soft, uint64_t hard)
 {
@@ -87,6 +92,18 @@ static void degrade_revocable(struct planner *planner, struct enforcement_row *r
 			"the backend \"namespaces\"");
 }
 
+/* What is lost, and why the controller that would hold it is not to be had. */
+static const char *without_controller(struct planner *planner, enum host_fact controller, const char *loss)
+{
+	const struct fact *fact = &planner->host->facts[controller];
+	const char *word = fact->sys_errno != 0 ? strerror(fact->sys_errno) : NULL;
+
+	if (fact->state != FACT_NO || fact->detail[0] == '\0')
+		return loss;
+	return arena_printf(planner->arena, "%s; no cgroup: %s%s%s", loss, fact->detail, word != NULL ? ": " : "",
+		word != NULL ? word : "");
+}
+
 static void limit_wall_time(struct planner *planner)
 {
 	uint64_t value = planner->policy->limits.wall_ns;
@@ -121,10 +138,7 @@ static void memory_by_watchdog(struct planner *planner, struct enforcement_row *
 {
 	planner->plan->watch_memory_bytes = value;
 	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
-	degrade(row,
-		confines(planner)
-			? "sampled, and without what the kernel holds for the tree (socket and pipe buffers): a fast burst can exceed it"
-			: "sampled, and without what the kernel holds for the tree, files in a tmpfs and SysV segments that are not mapped: a fast burst can exceed it",
+	degrade(row, without_controller(planner, FACT_CGROUP_MEMORY, confines(planner) ? SAMPLED : SAMPLED_UNCONFINED),
 		controller_fix(planner, FACT_CGROUP_MEMORY, MEMORY_FIX));
 	add_rlimit(planner, RLIMIT_DATA, "data", value * 2 + DATA_SLACK_BYTES, value * 2 + DATA_SLACK_BYTES);
 }
