@@ -64,7 +64,9 @@ static _Noreturn void run_child(const struct program *program, int output_fd, in
 		at = FAILURE_FD;
 		(void)setsid();
 		default_signals();
-		(void)execve(program->path, program->argv, program->environment);
+		/* execve takes pointers to characters that it does not change. */
+		(void)execve(program->path, (char *const *)(uintptr_t)program->argv,
+			(char *const *)(uintptr_t)program->environment);
 	}
 	n = write(at, &errno, sizeof errno);
 	_exit(n == (ssize_t)sizeof errno ? 1 : 2);

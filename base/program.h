@@ -10,9 +10,9 @@
 #define PROGRAM_OUTPUT_MAX 65536
 
 struct program {
-	const char *path;  /* absolute */
-	char *const *argv; /* NULL-terminated; argv[0] is the program's name */
-	char *const *environment;
+	const char *path;        /* absolute */
+	const char *const *argv; /* NULL-terminated; argv[0] is the program's name */
+	const char *const *environment;
 	uint64_t timeout_ns;
 };
 

@@ -27,6 +27,9 @@
 #include "cgroup/manager.h"
 #include "cgroup/place.h"
 
+#define WORTH_CONTROLLER 16
+#define WORTH_GROUP      4
+
 static const enum cgroup_ability abilities[_CONTROLLER_COUNT] = {
 	[CONTROLLER_MEMORY] = CGROUP_MEMORY,
 	[CONTROLLER_PIDS] = CGROUP_PIDS,
@@ -167,12 +170,20 @@ static unsigned lacks_of(const struct attempt *attempt, unsigned wanted)
 	return set;
 }
 
-/* How much works: each controller that is wanted, and that there is a group at all. */
+/* How much works: most of all each controller that is wanted, then that there is a group at all. Of two that lack the
+ * same, the one counts more that has the controller and cannot switch it on: there is less to mend. */
 static int worth(const struct attempt *attempt, unsigned wanted)
 {
-	unsigned has = wanted & ~lacks_of(attempt, wanted);
+	unsigned lacking = lacks_of(attempt, wanted);
+	int sum = attempt->findings[CGROUP_GROUP].works ? WORTH_GROUP : 0;
 
-	return 2 * __builtin_popcount(has) + (attempt->findings[CGROUP_GROUP].works ? 1 : 0);
+	sum += WORTH_CONTROLLER * __builtin_popcount(wanted & ~lacking);
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		if ((lacking & CONTROLLER_BIT(i)) != 0 &&
+			strcmp(attempt->findings[abilities[i]].step, "cgroup.subtree_control") == 0)
+			sum++;
+	}
+	return sum;
 }
 
 /* Takes the attempt where it is better than what there is. */

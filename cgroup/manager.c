@@ -135,12 +135,9 @@ static int run_busctl(const char *path, const char *const *argv, struct buf *out
 {
 	char runtime[VALUE_MAX], bus[VALUE_MAX];
 	const char *environment[4];
-	struct program program = {.path = path, .timeout_ns = ASK_NS};
+	const struct program program = {path, argv, environment, ASK_NS};
 
 	make_environment(runtime, bus, environment);
-	/* execve takes pointers to characters that it does not change. */
-	program.argv = (char *const *)(uintptr_t)argv;
-	program.environment = (char *const *)(uintptr_t)environment;
 	return program_run(&program, output, err);
 }
 

@@ -210,20 +210,27 @@ static bool has_no_group(int fd)
 	return !found;
 }
 
+/* The exclusive lock, and nobody's group in the place. */
+static bool is_ours_alone(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 && has_no_group(fd);
+}
+
+static bool switch_off(const struct place *place)
+{
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		if ((place->on & CONTROLLER_BIT(i)) != 0 && turn(place, i, '-') < 0)
+			return false;
+	}
+	return true;
+}
+
 /* Each step is tried only where the one before it went well; the place stays usable for groups whatever happens. */
 static void move_back(struct place *place)
 {
 	cleanup_close int leaf = openat(place->fd, PLACE_SUPERVISOR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (leaf < 0 || flock(place->fd, LOCK_EX | LOCK_NB) < 0)
-		return;
-	if (!is_alone(leaf) || !has_no_group(place->fd))
-		return;
-	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
-		if ((place->on & CONTROLLER_BIT(i)) != 0 && turn(place, i, '-') < 0)
-			return;
-	}
-	if (move_into(place->fd) == 0)
+	if (leaf >= 0 && is_ours_alone(place->fd) && is_alone(leaf) && switch_off(place) && move_into(place->fd) == 0)
 		(void)unlinkat(place->fd, PLACE_SUPERVISOR, AT_REMOVEDIR);
 }
 
@@ -233,4 +240,23 @@ void place_close(struct place *place)
 		move_back(place);
 	(void)fd_close(place->fd);
 	*place = PLACE_INIT;
+}
+
+int place_recover(const char *path, struct error *err)
+{
+	struct place place = PLACE_INIT;
+	int r = 0;
+
+	place.fd = group_base_open(path, err);
+	if (place.fd < 0)
+		return -1;
+	/* Order: the leaf goes first, which it only does when nobody is in it; without it nothing of ours is to be undone. */
+	if (faccessat(place.fd, PLACE_SUPERVISOR, F_OK, AT_SYMLINK_NOFOLLOW) == 0 && is_ours_alone(place.fd) &&
+		unlinkat(place.fd, PLACE_SUPERVISOR, AT_REMOVEDIR) == 0) {
+		r = read_set(place.fd, "cgroup.subtree_control", &place.on, err);
+		if (r == 0)
+			(void)switch_off(&place);
+	}
+	place_close(&place);
+	return r;
 }

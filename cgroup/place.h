@@ -32,6 +32,9 @@ struct place {
  * controllers on below a group that processes are in: cgroup-v2.rst, "No Internal Process Constraint"). Controllers
  * that cannot be had are no error. */
 must_check int place_open(const char *path, unsigned wanted, struct place *ret_place, struct error *err);
+/* After processes that ended without place_close(): where the group they moved into is there and empty, and no group is
+ * left, the controllers are switched off again and it is removed. */
+must_check int place_recover(const char *path, struct error *err);
 /* Takes back the move and what was switched on, where nobody else has made use of it; closes. */
 void place_close(struct place *place);
 

@@ -16,12 +16,14 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/monotime.h"
 #include "base/sys.h"
@@ -153,6 +155,28 @@ static int clone_child(struct launch *launch, struct error *err)
 	cleanup_close_fd(&launch->child_control_fd);
 	streams_close_child(&launch->streams);
 	return launched->pid < 0 ? -1 : 0;
+}
+
+/*
+ * Threat: what the kernel may not choose when memory runs out (a daemon that exempted itself) would hand its exemption down
+ * to the command, whose memory limit then hangs it instead of ending it, and which would be the last to go on the machine.
+ */
+static int lose_exemption(const struct launch *launch, struct error *err)
+{
+	cleanup_buf struct buf own = {0};
+	cleanup_close int fd = -1;
+	char path[64];
+
+	if (fd_read_file(AT_FDCWD, "/proc/self/oom_score_adj", 64, &own, err) < 0)
+		return -1;
+	if (buf_str(&own)[0] != '-')
+		return 0;
+	(void)snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)launch->launched->pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || fd_write_all(fd, "0", 1) < 0)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "oom_score_adj",
+			"the command would be exempt from being killed for lack of memory");
+	return 0;
 }
 
 static int map_ids(struct launch *launch, struct error *err)
@@ -297,7 +321,8 @@ static int finish(struct launch *launch, struct error *err)
 	struct launched *launched = launch->launched;
 
 	launched->host_uid = geteuid();
-	if ((plan_is_confined(launch->plan) && help_confine(launch, err) < 0) || wait_ready(launched, err) < 0)
+	if (lose_exemption(launch, err) < 0 || (plan_is_confined(launch->plan) && help_confine(launch, err) < 0) ||
+		wait_ready(launched, err) < 0)
 		return -1;
 	launched->stdin_fd = steal_fd(&launch->streams.ours[0]);
 	launched->stdout_fd = steal_fd(&launch->streams.ours[1]);

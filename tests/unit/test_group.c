@@ -120,6 +120,25 @@ Test(group, cpu_figures)
 	cr_expect_not(usage_parse_cpu("", &user, &system));
 }
 
+Test(group, single_figures)
+{
+	uint64_t value = 0;
+
+	cr_assert(usage_parse_number("4096\n", &value));
+	cr_expect_eq(value, 4096);
+	cr_assert(usage_parse_number("max\n", &value));
+	cr_expect_eq(value, UINT64_MAX);
+	cr_expect_not(usage_parse_number("", &value));
+	cr_expect_not(usage_parse_number("-1\n", &value));
+	cr_expect_not(usage_parse_number("1 2\n", &value));
+	cr_assert(usage_parse_value("low 0\noom 2\noom_kill 3\noom_group_kill 1\n", "oom_kill", &value));
+	cr_expect_eq(value, 3);
+	cr_assert(usage_parse_value("low 0\noom 2\noom_kill 3\n", "oom", &value));
+	cr_expect_eq(value, 2, "not the one whose name only begins so");
+	cr_expect_not(usage_parse_value("oom_kill 3\n", "oom", &value));
+	cr_expect_not(usage_parse_value("oom x\n", "oom", &value));
+}
+
 static void make_tree(int fd, const char *name, int depth)
 {
 	int at;
