@@ -277,7 +277,7 @@ static int builder_finish(const struct builder *b, struct arena *arena, struct f
 		return error_no_memory(err);
 	for (size_t i = 0; i < b->n; i++)
 		forward[i] = b->code[b->n - 1 - i];
-	*ret_filter = (struct filter){forward, b->n};
+	*ret_filter = (struct filter){.instructions = forward, .n = b->n};
 	return 0;
 }
 
@@ -299,5 +299,8 @@ int filter_compile(const struct filter_plan *plan, struct arena *arena, struct f
 		segment_add(tree, number, &plan->decisions[number]);
 	segment_add(tree, SYSCALL_NUMBERS, &beyond);
 	emit_head(&tree->builder, emit_segments(tree, 0, tree->n_segments));
-	return builder_finish(&tree->builder, arena, ret_filter, err);
+	if (builder_finish(&tree->builder, arena, ret_filter, err) < 0)
+		return -1;
+	ret_filter->user_namespaces = plan->user_namespaces;
+	return 0;
 }

@@ -18,6 +18,7 @@
 struct filter {
 	const struct sock_filter *instructions;
 	size_t n;
+	bool user_namespaces; /* it lets the command make some, asked as nested namespaces or not */
 };
 
 /* What is asked of a filter beyond its profile. */

@@ -26,7 +26,8 @@ static void filter_write(FILE *out, size_t index, const struct filter *filter)
 	fprintf(out, "};\n");
 }
 
-static void builtin_write(FILE *out, size_t index, const struct filter_request *request)
+/* Returns whether it lets user namespaces be made. */
+static bool builtin_write(FILE *out, size_t index, const struct filter_request *request)
 {
 	cleanup_with(arena_freep) struct arena *arena = NULL;
 	cleanup_diag struct diag diag = {0};
@@ -38,21 +39,26 @@ static void builtin_write(FILE *out, size_t index, const struct filter_request *
 		filter_compile(plan, arena, &filter, &err) < 0)
 		fail(&err);
 	filter_write(out, index, &filter);
+	return filter.user_namespaces;
 }
 
 /* Each profile twice: without and with nested namespaces. */
+#define BUILTINS_MAX 16
+
 static void builtins_write(FILE *out)
 {
+	bool user_namespaces[BUILTINS_MAX];
 	size_t n = 0;
 
 	fprintf(out, "/* Written by generate_filters. */\n#include \"seccomp/builtin.h\"\n\n");
-	for (; filter_profile_names[n / 2] != NULL; n++)
-		builtin_write(out, n,
+	for (; n < BUILTINS_MAX && filter_profile_names[n / 2] != NULL; n++)
+		user_namespaces[n] = builtin_write(out, n,
 			&(struct filter_request){.profile = filter_profile_names[n / 2], .nested_namespaces = n % 2 == 1});
 	fprintf(out, "\nconst struct builtin_filter builtin_filters[] = {\n");
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, "\t{\"%s\", %s, {filter_%zu, sizeof filter_%zu / sizeof *filter_%zu}},\n",
-			filter_profile_names[i / 2], i % 2 == 1 ? "true" : "false", i, i, i);
+		fprintf(out, "\t{\"%s\", %s, {filter_%zu, sizeof filter_%zu / sizeof *filter_%zu, %s}},\n",
+			filter_profile_names[i / 2], i % 2 == 1 ? "true" : "false", i, i, i,
+			user_namespaces[i] ? "true" : "false");
 	fprintf(out, "};\nconst size_t builtin_filters_n = %zu;\n", n);
 }
 

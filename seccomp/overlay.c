@@ -256,8 +256,8 @@ int overlay_apply(struct filter_plan *plan, struct arena *arena, struct error *e
 {
 	if (rules_lay(overlay_rules, overlay_rules_n, plan, arena, err) < 0)
 		return -1;
-	if (plan_allows_user_namespaces(plan) &&
-		rules_lay(overlay_namespace_rules, overlay_namespace_rules_n, plan, arena, err) < 0)
+	plan->user_namespaces = plan_allows_user_namespaces(plan);
+	if (plan->user_namespaces && rules_lay(overlay_namespace_rules, overlay_namespace_rules_n, plan, arena, err) < 0)
 		return -1;
 	unknown_refuse(plan);
 	return arena_check(arena, err);

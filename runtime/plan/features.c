@@ -167,9 +167,10 @@ static void add_setuid_files(struct planner *planner)
 {
 	struct enforcement_row *row = add(planner, "setuid_files", "seccomp", FACT_SECCOMP_FILTER);
 
-	if (planner->policy->nested_namespaces)
+	if (planner->plan->filter.user_namespaces)
 		degrade(row, "in namespaces of its own the command may mount file systems that keep set-id files",
-			"process.nested_namespaces false");
+			planner->policy->nested_namespaces ? "process.nested_namespaces false"
+							   : "a seccomp profile that lets no namespace be made");
 	else if (row != NULL && row->state == ROW_ENFORCED)
 		row->reason = "a set-id file that is in a writable path already can still be overwritten there";
 }
@@ -222,18 +223,35 @@ static void add_protected_paths(struct planner *planner)
 		degrade(row, "a protected path leads through too many symbolic links", NULL);
 }
 
-static void add_seccomp(struct planner *planner)
+/* The filter is asked and not the policy: a profile or an "allow" may open them, too. */
+static void add_nested_namespaces(struct planner *planner)
 {
-	struct enforcement_row *row = add(planner, "seccomp", "filter", FACT_SECCOMP_FILTER);
+	struct enforcement_row *row = add(planner, "nested_namespaces", "seccomp", FACT_SECCOMP_FILTER);
 
-	if (row != NULL && planner->policy->nested_namespaces)
-		row->reason = "the command may make namespaces and mounts of its own";
+	if (planner->plan->filter.user_namespaces)
+		turn_off(row,
+			"the command may make some: as root in them it reaches more of the kernel (mounts, file systems, network "
+			"configuration), and so more of its bugs");
+}
+
+static void add_proc_masks(struct planner *planner)
+{
+	struct enforcement_row *row = add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
+	bool root = planner->outer_uid == 0 && !planner->plan->identity.mapped;
+
+	if (!planner->policy->nested_namespaces || row == NULL || row->state != ROW_ENFORCED)
+		return;
+	/* A proc can be mounted only by who sees a whole one. The host's uid 0 could write to it, so for it masks stay. */
+	if (root)
+		row->reason = "a sandbox inside cannot mount a proc of its own";
+	else
+		degrade(row,
+			"left off, so that a sandbox inside can mount a proc of its own: what is global in /proc shows",
+			"process.nested_namespaces false");
 }
 
 int planner_features(struct planner *planner, struct error *err)
 {
-	struct enforcement_row *row;
-
 	if (planner->policy->backend == BACKEND_NONE) {
 		planner_features_none(planner);
 		return arena_check(planner->arena, err);
@@ -247,12 +265,10 @@ int planner_features(struct planner *planner, struct error *err)
 	add_identity(planner);
 	(void)add(planner, "no_new_privs", "prctl", FACT_NO_NEW_PRIVS);
 	(void)add(planner, "capabilities", "capset", FACT_USER_NAMESPACE);
-	add_seccomp(planner);
+	(void)add(planner, "seccomp", "filter", FACT_SECCOMP_FILTER);
+	add_nested_namespaces(planner);
 	planner_fence(planner);
-	row = add(planner, "proc_masks", "mounts", FACT_PROC_MOUNT);
-	if (planner->policy->nested_namespaces)
-		degrade(row, "left off, so that a sandbox inside can mount a proc of its own",
-			"process.nested_namespaces false");
+	add_proc_masks(planner);
 	needs(planner, add(planner, "devices", "mounts", FACT_MOUNT_NAMESPACE), FACT_DEVPTS_MOUNT);
 	add_setuid_files(planner);
 	add_host_sockets(planner);

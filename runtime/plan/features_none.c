@@ -12,8 +12,8 @@
 #define NOTHING "the backend \"none\" confines nothing"
 
 static const char *const off[] = {"user_namespace", "mount_namespace", "pid_namespace", "network", "ipc_namespace",
-	"uts_namespace", "cgroup_namespace", "identity", "no_new_privs", "capabilities", "seccomp", "landlock",
-	"proc_masks", "devices", "setuid_files", "host_sockets", "protected_paths"};
+	"uts_namespace", "cgroup_namespace", "identity", "no_new_privs", "capabilities", "seccomp", "nested_namespaces",
+	"landlock", "proc_masks", "devices", "setuid_files", "host_sockets", "protected_paths"};
 
 static const char *caller(struct planner *planner)
 {

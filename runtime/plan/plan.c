@@ -170,8 +170,6 @@ static void copy_command(struct planner *planner)
 	plan->hostname = arena_strdup(planner->arena, planner->policy->hostname);
 	if (planner->host->facts[FACT_CGROUP2].state == FACT_YES && planner->host->cgroup_path[0] != '\0')
 		plan->cgroup_base = arena_strdup(planner->arena, planner->host->cgroup_path);
-	/* Threat: in namespaces of its own the command can mount the cgroup file system of the group that it is in. */
-	plan->cgroup_inner = planner->policy->nested_namespaces;
 }
 
 int plan_filter(const struct policy *policy, struct arena *arena, struct filter *ret_filter, struct diag *diag,
@@ -211,7 +209,11 @@ static int make_filter(struct planner *planner, struct error *err)
 		policy.seccomp_deny = deny;
 		policy.n_seccomp_deny = n;
 	}
-	return plan_filter(&policy, planner->arena, &planner->plan->filter, planner->diag, err);
+	if (plan_filter(&policy, planner->arena, &planner->plan->filter, planner->diag, err) < 0)
+		return -1;
+	/* Threat: in namespaces of its own the command can mount the cgroup file system of the group that it is in. */
+	planner->plan->cgroup_inner = planner->plan->filter.user_namespaces;
+	return 0;
 }
 
 static int tell_policy(struct planner *planner, struct error *err)

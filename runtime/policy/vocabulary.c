@@ -81,6 +81,7 @@ const char *policy_root_name(enum policy_root root)
 	F("no_new_privs", "prctl")                                              \
 	F("capabilities", "capset")                                             \
 	F("seccomp", "filter")                                                  \
+	F("nested_namespaces", "seccomp")                                       \
 	F("landlock", "landlock")                                               \
 	F("proc_masks", "mounts")                                               \
 	F("devices", "mounts")                                                  \

@@ -176,3 +176,33 @@ Test(fence, nothing_depends_on_it_unless_it_is_required)
 	}
 	world_done(&world);
 }
+
+/* Not the policy's word for it counts, but what its filter does. */
+Test(fence, namespaces_that_the_filter_allows_are_told)
+{
+	static const struct {
+		const char *policy;
+		bool open;
+	} cases[] = {
+		{"{\"version\": 1}", false},
+		{"{\"version\": 1, \"seccomp\": {\"profile\": \":strict\"}}", false},
+		{"{\"version\": 1, \"seccomp\": {\"allow\": [\"mount\", \"setns\"]}}", false},
+		{"{\"version\": 1, \"seccomp\": {\"allow\": [\"unshare\"]}}", true},
+		{"{\"version\": 1, \"seccomp\": {\"allow\": [\"clone\"]}}", true},
+		{"{\"version\": 1, \"process\": {\"nested_namespaces\": true}}", true},
+	};
+	struct world world;
+
+	world_init(&world, "/var/tmp");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cleanup_planned struct planned planned = plan_on_abi(&world, 7, cases[i].policy);
+		bool open = cases[i].open;
+
+		cr_expect_eq(row_of(planned.plan, "nested_namespaces")->state, open ? ROW_OFF : ROW_ENFORCED, "%s",
+			cases[i].policy);
+		cr_expect_eq(row_of(planned.plan, "setuid_files")->state, open ? ROW_DEGRADED : ROW_ENFORCED, "%s",
+			cases[i].policy);
+		cr_expect_eq(planned.plan->cgroup_inner, open, "%s", cases[i].policy);
+	}
+	world_done(&world);
+}

@@ -223,7 +223,7 @@ Test(filter_compile, too_many_instructions_are_refused)
 	cleanup_with(arena_freep) struct arena *arena = new_arena();
 	struct filter_plan *plan = plain_plan(arena, SECCOMP_RET_ALLOW);
 	struct filter_rule *rules = arena_alloc(arena, SYSCALL_NUMBERS * sizeof *rules);
-	struct filter filter = {NULL, 77};
+	struct filter filter = {.n = 77};
 	struct error err = {0};
 
 	for (unsigned number = 0; number < SYSCALL_NUMBERS; number++) {

@@ -80,7 +80,7 @@ static struct filter export_reference(scmp_filter_ctx context, struct sock_filte
 	size = pread(fd, code, max * sizeof *code, 0);
 	fd_close(fd);
 	cr_assert_gt(size, 0);
-	return (struct filter){code, (size_t)size / sizeof *code};
+	return (struct filter){.instructions = code, .n = (size_t)size / sizeof *code};
 }
 
 static void expect_like_reference(uint64_t *state, scmp_filter_ctx context, struct buf *text)

@@ -19,6 +19,7 @@ FEATURES = {
     "no_new_privs": "grep -q 'NoNewPrivs:.1' /proc/self/status || echo ESCAPED",
     "capabilities": "grep -E '^Cap' /proc/self/status | grep -qv '0000000000000000' && echo ESCAPED",
     "seccomp": "unshare -U true 2>/dev/null && echo ESCAPED; grep -q 'Seccomp:.2' /proc/self/status || echo ESCAPED",
+    "nested_namespaces": "unshare -U true 2>/dev/null && echo ESCAPED; unshare -Ur true 2>/dev/null && echo ESCAPED",
     "proc_masks": "(true >>/proc/sysrq-trigger) 2>/dev/null && echo ESCAPED; (true >>/proc/sys/kernel/core_pattern) 2>/dev/null && echo ESCAPED; "
     '[ "$(head -c 1 /proc/kcore 2>/dev/null | wc -c)" = 1 ] && echo ESCAPED',
     "devices": "mknod n c 1 3 2>/dev/null && echo ESCAPED; [ -e /dev/mem ] && echo ESCAPED; [ -e /dev/kmsg ] && echo ESCAPED; true",
