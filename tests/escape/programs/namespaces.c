@@ -79,6 +79,16 @@ static void try_join(const char *kind)
 	close(fd);
 }
 
+static void try_join_by_process(void)
+{
+	long pidfd = syscall(434, 1, 0);
+
+	need(pidfd >= 0, "pidfd_open");
+	for (size_t i = 0; i < N_KINDS; i++)
+		tried(kinds[i].name, syscall(SYS_setns, pidfd, (int)kinds[i].flag) == 0);
+	close((int)pidfd);
+}
+
 static void *run_thread(void *done)
 {
 	*(bool *)done = true;
@@ -94,6 +104,7 @@ int main(void)
 		try_kind(i);
 	for (size_t i = 0; i < 7; i++)
 		try_join(kinds[i].name);
+	try_join_by_process();
 	need(pthread_create(&thread, NULL, run_thread, &done) == 0, "a thread");
 	need(pthread_join(thread, NULL) == 0 && done, "a thread that ran");
 	return verdict();
