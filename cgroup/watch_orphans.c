@@ -34,8 +34,15 @@ static bool was_seen(const struct watch_process *seen, const struct watch_proces
 	return seen->stat_read && seen->start_time == now->start_time;
 }
 
+static bool is_dead(const struct watch_process *now)
+{
+	return (now->state == 'Z' || now->state == 'X') && now->tasks <= 1; /* more: its first thread alone has ended */
+}
+
 static bool in_session(const struct watch_tree *tree, pid_t session)
 {
+	if (session == getsid(0)) /* whatever a look has seen: that one is the caller's */
+		return false;
 	for (size_t i = 0; i < tree->n; i++) {
 		if (tree->processes[i].stat_read && session > 1 && tree->processes[i].session == session)
 			return true;
@@ -49,7 +56,7 @@ static bool end(const struct watch_tree *tree, pid_t pid, const struct watch_pro
 	cleanup_close int pidfd = sys_pidfd_open(pid, 0);
 	struct watch_process now = {0};
 
-	if (pidfd < 0 || pid == tree->root || !watch_tree_look(tree, pid, &now) || now.state == 'Z')
+	if (pidfd < 0 || pid == tree->root || !watch_tree_look(tree, pid, &now) || is_dead(&now))
 		return false;
 	if (seen != NULL ? !was_seen(seen, &now) : !in_session(tree, now.session))
 		return false;
