@@ -20,6 +20,7 @@
 #define FIRST_NS        (5 * NS_PER_MS)
 #define COARSE_NS       (50 * NS_PER_MS)
 #define FINE_NS         (2 * NS_PER_MS)
+#define FORK_NS         (50 * NS_PER_MS / 1000) /* what a fork takes at least, by all CPUs together */
 #define EVENT_NS        (500 * NS_PER_MS)
 #define COARSE_SHARE    100 /* one hundredth of the time */
 #define ENFORCING_SHARE 5
@@ -101,6 +102,14 @@ static uint64_t until_cpu_limit(uint64_t limit_ns, uint64_t used_ns)
 	return rest < FINE_NS ? FINE_NS : rest;
 }
 
+/* The earliest moment at which forks alone can have passed it. */
+static uint64_t until_process_limit(uint64_t limit, uint64_t n)
+{
+	uint64_t rest = n < limit ? limit - n : 0;
+
+	return rest > COARSE_NS / FORK_NS ? COARSE_NS : rest * FORK_NS < FINE_NS ? FINE_NS : rest * FORK_NS;
+}
+
 /* Ends the run where a limit is passed; *interval_ns becomes the time until one could be. */
 static int check_limits(struct supervisor *s, uint64_t *interval_ns, struct error *err)
 {
@@ -112,6 +121,10 @@ static int check_limits(struct supervisor *s, uint64_t *interval_ns, struct erro
 		return ending_begin(s, END_MEMORY, (double)plan->watch_memory_bytes, (double)sample->memory_bytes, err);
 	if (s->sampler.sampled && sample->processes > plan->watch_processes)
 		return ending_begin(s, END_PROCESSES, (double)plan->watch_processes, (double)sample->processes, err);
+	if (plan->watch_processes != LIMIT_NONE) {
+		until = until_process_limit(plan->watch_processes, sample->processes);
+		*interval_ns = until < *interval_ns ? until : *interval_ns;
+	}
 	if (plan->watch_cpu_ns == LIMIT_NONE)
 		return 0;
 	if (read_cpu(s, &used_ns, err) < 0)

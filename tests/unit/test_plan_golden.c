@@ -291,6 +291,21 @@ Test(plan_golden, a_workspace_below_tmp)
 	world_done(&world);
 }
 
+/* Who asks for a row must find it, whatever the backend. */
+Test(plan_golden, without_a_boundary_no_row_is_missing)
+{
+	struct world world;
+
+	world_init(&world, "/var/tmp");
+	cleanup_planned struct planned confined = world_plan(&world, "full", ":read-only");
+	cleanup_planned struct planned unconfined = world_plan(&world, "full", ":unconfined");
+	cr_assert(confined.plan != NULL && unconfined.plan != NULL);
+	cr_assert_eq(confined.plan->enforcement.n_rows, unconfined.plan->enforcement.n_rows);
+	for (size_t i = 0; i < confined.plan->enforcement.n_rows; i++)
+		cr_expect_str_eq(confined.plan->enforcement.rows[i].name, unconfined.plan->enforcement.rows[i].name);
+	world_done(&world);
+}
+
 static json_t *summary(const struct planned *planned)
 {
 	json_t *list = json_array();

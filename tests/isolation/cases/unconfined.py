@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -311,3 +312,28 @@ def fork_bomb(box):
         result = Result(*live.wait())
         check(result.doc["limit_hit"]["name"] == ("processes" if kind == "double" else "wall_time"), result.brief())
         check(result.seconds < float(timeout) + 2 and "unkillable" not in json.dumps(result.doc), result.brief())
+
+
+@case("what has become another user and cannot be killed is named, and does not hold the result", only="root")
+def another_user(box):
+    # A set-id interpreter, which exists only in this case, for an ordinary user who runs pinfold without a cgroup.
+    become = "import os, time; os.setresuid(0, 0, 0); open('became', 'w').close(); time.sleep(300)"
+    python = box.inside("set-id-python")
+    shutil.copy(os.path.realpath(PYTHON), python)
+    os.chmod(python, 0o4755)
+    os.chmod(box.workspace, 0o777)
+    script = f'setsid {python} -c "$BECOME" {box.mark} & while [ ! -e became ]; do sleep 0.05; done'
+    words = box.words(["/bin/sh", "-c", script], ["-e", f"BECOME={become}", "--timeout", "20"], NONE)
+    try:
+        live = box.begin(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words])
+        result = live.result()
+        left = host.marked(box.mark)
+    finally:
+        os.unlink(python)
+        host.end_marked(box.mark)
+    if not os.path.exists(box.inside("became")):
+        raise Skip("set-id programs do not work here")
+    mechanism = result.row("tree_kill")["mechanism"]
+    check(mechanism == "cgroup" or "set-id-python" in str(result.doc.get("unkillable")), result.brief())
+    check(bool(left) == bool(result.doc.get("unkillable")), f"{left} against {result.doc.get('unkillable')}")
+    check(result.seconds < 4, f"{result.seconds} s")
