@@ -4,6 +4,7 @@
 # Called by ./dev vm, which installs the packages. Exit status 77: it cannot be had here, and stderr says why.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+top=$(CDPATH='' cd -- "$here/../.." && pwd -P)
 PATH=${PATH:-/usr/bin}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin
 TMPDIR=${TMPDIR:-/tmp}
 HOME=${HOME:-/root}
@@ -15,11 +16,13 @@ say() {
 }
 
 . "$here/image.sh"
+. "$here/fresh.sh"
 
 usage() {
 	cat >&2 <<USAGE
 usage: ./dev vm                       every suite; the last line is the count
        ./dev vm suites [SUITE...] [-- PATTERN...]   some of them (escape-user, systemd-root, ...), some of their cases
+       ./dev vm fresh                what the README tells a newcomer to do, on a Debian 12 with nothing installed
        ./dev vm run [--user] -- COMMAND  as root, or as user 1001 in a cgroup of his own
        ./dev vm systemd [--root|--bare|--service] -- COMMAND
                                       with systemd: in a session of user 1001's, of root's, as the user without a session
@@ -108,6 +111,13 @@ run_systemd() {
 	boot debian /lib/systemd/systemd "systemd.unified_cgroup_hierarchy=1 systemd.show_status=no"
 }
 
+if [ "${1:-}" = fresh ]; then
+	log=$(mktemp)
+	status=0
+	run_fresh "$log" || status=$?
+	rm -f "$log"
+	exit "$status"
+fi
 for program in qemu-system-x86_64 busybox cpio depmod mke2fs; do
 	command -v "$program" >/dev/null || unavailable "$program is not installed"
 done

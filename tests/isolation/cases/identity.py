@@ -1,6 +1,7 @@
 """Who the command is, inside and for the host."""
 
 import os
+import pwd
 import stat
 import subprocess
 
@@ -47,7 +48,7 @@ def distinct_host_uids(box):
 @case("an ordinary user keeps uid, gid and name", only="user")
 def user_is_kept(box):
     result = box.sh("id -u; id -g; id -un")
-    check(result.out.split() == [str(os.getuid()), str(os.getgid()), "nobody"], result.brief())
+    check(result.out.split() == [str(os.getuid()), str(os.getgid()), pwd.getpwuid(os.getuid()).pw_name], result.brief())
 
 
 @case("files made in the workspace belong to its owner on the host")

@@ -100,9 +100,8 @@ def node(box):
 
 @case("reserved but untouched memory is not counted")
 def reservations(box):
-    result = box.run(
-        PYTHON, "-c", "import mmap; mmap.mmap(-1, 8 << 30, prot=0); print(1)", options=["--memory", "256M"]
-    )
+    reserve = "import mmap; mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0); print(1)"
+    result = box.run(PYTHON, "-c", reserve, options=["--memory", "256M"])
     check(result.out == "1\n", result.brief())
 
 
