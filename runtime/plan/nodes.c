@@ -23,6 +23,12 @@ struct node_index {
 	size_t *slots;
 };
 
+/* Targets that some operation has made or mounted on. Never more than half full. */
+struct path_set {
+	size_t size, n;
+	const char **slots;
+};
+
 static size_t hash(const char *path, size_t length)
 {
 	uint64_t h = 14695981039346656037ull; /* FNV-1a */
@@ -284,6 +290,53 @@ static int provide_targets(struct planner *planner, struct error *err)
 	return 0;
 }
 
+/* Where a path is in the set, or would be. */
+static size_t find_made(const struct path_set *set, const char *path)
+{
+	size_t i = hash(path, strlen(path)) & (set->size - 1);
+
+	while (set->slots[i] != NULL && strcmp(set->slots[i], path) != 0)
+		i = (i + 1) & (set->size - 1);
+	return i;
+}
+
+/* False where memory is out. */
+static bool grow_made(struct planner *planner)
+{
+	const struct path_set *old = planner->made;
+	struct path_set *set = arena_alloc(planner->arena, sizeof *set);
+
+	if (set == NULL)
+		return false;
+	set->size = old == NULL ? 256 : old->size * 2;
+	set->slots = arena_alloc(planner->arena, set->size * sizeof *set->slots);
+	if (set->slots == NULL)
+		return false;
+	for (size_t i = 0; old != NULL && i < old->size; i++) {
+		if (old->slots[i] != NULL)
+			set->slots[find_made(set, old->slots[i])] = old->slots[i];
+	}
+	set->n = old == NULL ? 0 : old->n;
+	planner->made = set;
+	return true;
+}
+
+static void mark_made(struct planner *planner, const char *path)
+{
+	size_t i;
+
+	if ((planner->made == NULL || planner->made->n * 2 >= planner->made->size) && !grow_made(planner))
+		return;
+	i = find_made(planner->made, path);
+	planner->made->n += planner->made->slots[i] == NULL;
+	planner->made->slots[i] = path;
+}
+
+static bool was_made(const struct planner *planner, const char *path)
+{
+	return planner->made != NULL && planner->made->slots[find_made(planner->made, path)] != NULL;
+}
+
 static struct mount_op *add_op(struct planner *planner, enum mount_kind kind, const char *target)
 {
 	struct mount_plan *mounts = &planner->plan->mounts;
@@ -293,18 +346,9 @@ static struct mount_op *add_op(struct planner *planner, enum mount_kind kind, co
 		op->kind = kind;
 		op->target = target;
 	}
+	if (kind != MOUNT_READONLY)
+		mark_made(planner, target);
 	return op;
-}
-
-static bool was_made(const struct planner *planner, const char *path)
-{
-	for (size_t i = 0; i < planner->plan->mounts.n_ops; i++) {
-		const struct mount_op *op = &planner->plan->mounts.ops[i];
-
-		if (strcmp(op->target, path) == 0 && op->kind != MOUNT_READONLY)
-			return true;
-	}
-	return false;
 }
 
 /* The directories from our own file system's root down to path, and path itself. */

@@ -30,15 +30,21 @@
 #define REPAIR_WAIT_NS   (NS_PER_MS / 4) /* doubled each time: 16 ms in all */
 #define MOUNTPOINT_FIELD 4               /* from 0: id, parent, device, root, mount point */
 
+/* An operation that is monitored; they are sorted by their targets. */
+struct watched {
+	const struct mount_op *op;
+	bool present; /* while mountinfo is read */
+};
+
 struct mount_monitor {
-	const struct mount_plan *mounts;
 	struct loop *loop;
 	struct violations *violations;
 	struct mount_monitor_hooks hooks;
 	struct loop_source wake;
 	int check_fd;
-	bool checked;  /* once, since the sandbox stands */
-	bool *present; /* for each op of the plan, while mountinfo is read */
+	bool checked; /* once, since the sandbox stands */
+	struct watched *watched;
+	size_t n;
 };
 
 static bool is_monitored(const struct mount_op *op)
@@ -67,11 +73,37 @@ static void unescape(char *s)
 	*out = '\0';
 }
 
+static int by_target(const void *a, const void *b)
+{
+	const struct watched *x = a;
+	const struct watched *y = b;
+
+	return strcmp(x->op->target, y->op->target);
+}
+
+/* The first of those with this target, or of those behind it. */
+static size_t find_first(const struct mount_monitor *monitor, const char *target)
+{
+	size_t from = 0;
+	size_t to = monitor->n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (strcmp(monitor->watched[middle].op->target, target) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 static void mark_present(struct mount_monitor *monitor, const char *target)
 {
-	for (size_t i = 0; i < monitor->mounts->n_ops; i++) {
-		if (is_monitored(&monitor->mounts->ops[i]) && strcmp(monitor->mounts->ops[i].target, target) == 0)
-			monitor->present[i] = true;
+	for (size_t i = find_first(monitor, target); i < monitor->n; i++) {
+		if (strcmp(monitor->watched[i].op->target, target) != 0)
+			return;
+		monitor->watched[i].present = true;
 	}
 }
 
@@ -96,7 +128,8 @@ static int read_mounts(struct mount_monitor *monitor, struct error *err)
 		return error_set_errno(err, ERROR_IO, errno, "mount monitor", "cannot read the sandbox's mounts again");
 	if (fd_read_all(monitor->check_fd, MOUNTINFO_MAX, &text, err) < 0)
 		return -1;
-	memset(monitor->present, 0, monitor->mounts->n_ops * sizeof *monitor->present);
+	for (size_t i = 0; i < monitor->n; i++)
+		monitor->watched[i].present = false;
 	rest = text.data;
 	while (rest != NULL && (line = strsep(&rest, "\n")) != NULL)
 		mark_line(monitor, line);
@@ -157,10 +190,8 @@ static int verify(struct mount_monitor *monitor, struct error *err)
 
 	if (read_mounts(monitor, &why) < 0)
 		return monitor->hooks.lost(monitor->hooks.userdata, &why, err);
-	for (size_t i = 0; i < monitor->mounts->n_ops; i++) {
-		const struct mount_op *op = &monitor->mounts->ops[i];
-
-		if (is_monitored(op) && !monitor->present[i] && mount_again(monitor, op, err) < 0)
+	for (size_t i = 0; i < monitor->n; i++) {
+		if (!monitor->watched[i].present && mount_again(monitor, monitor->watched[i].op, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -185,13 +216,26 @@ static int on_wake(struct loop_source *source, uint32_t events, void *userdata, 
 	return mount_monitor_check(userdata, err) < 0 ? -1 : 0;
 }
 
-static bool has_monitored(const struct mount_plan *mounts)
+static size_t count_monitored(const struct mount_plan *mounts)
 {
+	size_t n = 0;
+
+	for (size_t i = 0; i < mounts->n_ops; i++)
+		n += is_monitored(&mounts->ops[i]);
+	return n;
+}
+
+static int list_monitored(struct mount_monitor *monitor, const struct mount_plan *mounts, size_t n, struct error *err)
+{
+	monitor->watched = calloc(n, sizeof *monitor->watched);
+	if (monitor->watched == NULL)
+		return error_no_memory(err);
 	for (size_t i = 0; i < mounts->n_ops; i++) {
 		if (is_monitored(&mounts->ops[i]))
-			return true;
+			monitor->watched[monitor->n++].op = &mounts->ops[i];
 	}
-	return false;
+	qsort(monitor->watched, monitor->n, sizeof *monitor->watched, by_target);
+	return 0;
 }
 
 int mount_monitor_new(const struct mount_plan *mounts, int wake_fd, int check_fd, struct loop *loop,
@@ -199,23 +243,19 @@ int mount_monitor_new(const struct mount_plan *mounts, int wake_fd, int check_fd
 	struct error *err)
 {
 	cleanup_with(mount_monitor_freep) struct mount_monitor *monitor = NULL;
+	size_t n = count_monitored(mounts);
 
-	if (wake_fd < 0 || check_fd < 0 || !has_monitored(mounts)) {
+	if (wake_fd < 0 || check_fd < 0 || n == 0) {
 		*ret_monitor = NULL;
 		return 0;
 	}
 	monitor = calloc(1, sizeof *monitor);
 	if (monitor == NULL)
 		return error_no_memory(err);
-	*monitor = (struct mount_monitor){.mounts = mounts,
-		.loop = loop,
-		.violations = violations,
-		.hooks = *hooks,
-		.wake = LOOP_SOURCE_INIT,
-		.check_fd = check_fd};
-	monitor->present = calloc(mounts->n_ops, sizeof *monitor->present);
-	if (monitor->present == NULL)
-		return error_no_memory(err);
+	*monitor = (struct mount_monitor){
+		.loop = loop, .violations = violations, .hooks = *hooks, .wake = LOOP_SOURCE_INIT, .check_fd = check_fd};
+	if (list_monitored(monitor, mounts, n, err) < 0)
+		return -1;
 	if (loop_add_fd(loop, &monitor->wake, wake_fd, EPOLLPRI, on_wake, monitor, err) < 0)
 		return -1;
 	*ret_monitor = steal_ptr(&monitor);
@@ -227,7 +267,7 @@ struct mount_monitor *mount_monitor_free(struct mount_monitor *monitor)
 	if (monitor == NULL)
 		return NULL;
 	loop_remove(monitor->loop, &monitor->wake);
-	free(monitor->present);
+	free(monitor->watched);
 	free(monitor);
 	return NULL;
 }
