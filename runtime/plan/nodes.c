@@ -23,25 +23,10 @@ struct node_index {
 	size_t *slots;
 };
 
-/* Targets that some operation has made or mounted on. Never more than half full. */
-struct path_set {
-	size_t size, n;
-	const char **slots;
-};
-
-static size_t hash(const char *path, size_t length)
-{
-	uint64_t h = 14695981039346656037ull; /* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		h = (h ^ (unsigned char)path[i]) * 1099511628211ull;
-	return (size_t)h;
-}
-
 static size_t *find_slot(const struct planner *planner, const char *path, size_t length)
 {
 	const struct node_index *index = planner->index;
-	size_t i = hash(path, length) & (index->size - 1);
+	size_t i = path_hash(path, length) & (index->size - 1);
 
 	for (;; i = (i + 1) & (index->size - 1)) {
 		const char *there = index->slots[i] == 0 ? NULL : planner->nodes[index->slots[i] - 1].path;
@@ -290,53 +275,6 @@ static int provide_targets(struct planner *planner, struct error *err)
 	return 0;
 }
 
-/* Where a path is in the set, or would be. */
-static size_t find_made(const struct path_set *set, const char *path)
-{
-	size_t i = hash(path, strlen(path)) & (set->size - 1);
-
-	while (set->slots[i] != NULL && strcmp(set->slots[i], path) != 0)
-		i = (i + 1) & (set->size - 1);
-	return i;
-}
-
-/* False where memory is out. */
-static bool grow_made(struct planner *planner)
-{
-	const struct path_set *old = planner->made;
-	struct path_set *set = arena_alloc(planner->arena, sizeof *set);
-
-	if (set == NULL)
-		return false;
-	set->size = old == NULL ? 256 : old->size * 2;
-	set->slots = arena_alloc(planner->arena, set->size * sizeof *set->slots);
-	if (set->slots == NULL)
-		return false;
-	for (size_t i = 0; old != NULL && i < old->size; i++) {
-		if (old->slots[i] != NULL)
-			set->slots[find_made(set, old->slots[i])] = old->slots[i];
-	}
-	set->n = old == NULL ? 0 : old->n;
-	planner->made = set;
-	return true;
-}
-
-static void mark_made(struct planner *planner, const char *path)
-{
-	size_t i;
-
-	if ((planner->made == NULL || planner->made->n * 2 >= planner->made->size) && !grow_made(planner))
-		return;
-	i = find_made(planner->made, path);
-	planner->made->n += planner->made->slots[i] == NULL;
-	planner->made->slots[i] = path;
-}
-
-static bool was_made(const struct planner *planner, const char *path)
-{
-	return planner->made != NULL && planner->made->slots[find_made(planner->made, path)] != NULL;
-}
-
 static struct mount_op *add_op(struct planner *planner, enum mount_kind kind, const char *target)
 {
 	struct mount_plan *mounts = &planner->plan->mounts;
@@ -347,7 +285,7 @@ static struct mount_op *add_op(struct planner *planner, enum mount_kind kind, co
 		op->target = target;
 	}
 	if (kind != MOUNT_READONLY)
-		mark_made(planner, target);
+		(void)path_set_add(&planner->made, planner->arena, target);
 	return op;
 }
 
@@ -360,13 +298,13 @@ static void make_target(struct planner *planner, const struct node *parent, cons
 		const char *directory = arena_strndup(planner->arena, node->path, (size_t)(at - node->path));
 		struct mount_op *op;
 
-		if (directory == NULL || was_made(planner, directory))
+		if (directory == NULL || path_set_has(&planner->made, directory))
 			continue;
 		op = add_op(planner, MOUNT_DIRECTORY, directory);
 		if (op != NULL)
 			op->mode = 0755;
 	}
-	if (node->kind != NODE_SYMLINK && !was_made(planner, node->path)) {
+	if (node->kind != NODE_SYMLINK && !path_set_has(&planner->made, node->path)) {
 		struct mount_op *op = add_op(planner, node->directory ? MOUNT_DIRECTORY : MOUNT_FILE, node->path);
 
 		if (op != NULL)
@@ -443,5 +381,5 @@ int planner_emit_mounts(struct planner *planner, struct error *err)
 			(void)add_op(planner, MOUNT_READONLY, planner->nodes[i].path);
 	}
 	place_scratch(planner);
-	return arena_check(planner->arena, err);
+	return planner_ancestors(planner, err);
 }

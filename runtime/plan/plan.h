@@ -101,6 +101,8 @@ struct plan {
 	unsigned affinity_cpus; /* 0: leave */
 	struct plan_guard *guards;
 	size_t n_guards;
+	const char **ancestors; /* host directories whose renaming takes a mask or a protection away */
+	size_t n_ancestors;
 	/* cgroup */
 	const char *cgroup_base; /* NULL: none */
 	struct group_limits group_limits;

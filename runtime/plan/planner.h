@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "runtime/plan/path_set.h"
 #include "runtime/plan/plan.h"
 
 /* What stands at a path inside. Several nodes may share a path: they are applied in the order in which they were added. */
@@ -50,7 +51,7 @@ struct planner {
 	struct node *nodes;
 	size_t n_nodes;
 	struct node_index *index; /* nodes by path */
-	struct path_set *made;    /* what the operations so far have made */
+	struct path_set made;     /* what the operations so far have made */
 	bool globs_cut;           /* the bound on entries looked at was met */
 	bool idmap_lost;          /* best-effort where no mount can be id-mapped: the mounts are as they are */
 	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */
@@ -89,6 +90,9 @@ const char *planner_host_path(struct planner *planner, const char *path);
 bool planner_is_writable(const struct planner *planner, const char *path);
 /* Nodes -> plan->mounts. */
 must_check int planner_emit_mounts(struct planner *planner, struct error *err);
+
+/* ancestors.c: when all mounts are known -> plan->ancestors. */
+must_check int planner_ancestors(struct planner *planner, struct error *err);
 
 /* base_tree.c: root, /dev, /proc, /run, /tmp, /dev/shm, identity files. */
 must_check int planner_base_tree(struct planner *planner, struct error *err);

@@ -19,23 +19,18 @@
 #include "runtime/supervise/guard.h"
 
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/inotify.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/monotime.h"
 #include "runtime/supervise/asides.h"
 #include "runtime/supervise/guard_look.h"
 
 #define SCAN_BUDGET   4096 /* names removed in one look, so that the loop goes on */
-#define READS_MAX     64   /* of events, for the same reason */
 #define FINISH_BUDGET (1u << 20)
 #define AGAIN_NS      NS_PER_MS
 #define POLL_NS       (5 * NS_PER_MS)
 #define SETTLE_NS     (2 * NS_PER_S)
 #define FINISH_LOOKS  3
-#define EVENT_BYTES   8192
 
 static int look_at_all(struct guard *guard, size_t budget, struct error *err)
 {
@@ -61,15 +56,10 @@ static int scan(struct guard *guard, struct error *err)
 	return guard->polling ? loop_arm(&guard->again, monotime_after_ns(POLL_NS), err) : 0;
 }
 
-static int on_change(struct loop_source *source, uint32_t events, void *userdata, struct error *err)
+static int on_change(void *userdata, uint32_t seen, struct error *err)
 {
-	struct guard *guard = userdata;
-	char discarded[EVENT_BYTES];
-
-	(void)events;
-	for (unsigned i = 0; i < READS_MAX && read(source->fd, discarded, sizeof discarded) > 0; i++)
-		; /* what is left wakes the loop again */
-	return scan(guard, err);
+	(void)seen;
+	return scan(userdata, err);
 }
 
 static int on_again(struct loop_source *source, uint32_t events, void *userdata, struct error *err)
@@ -110,13 +100,9 @@ static int settle(struct guard *guard, struct error *err)
 
 static int start(struct guard *guard, struct error *err)
 {
-	guard->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	guard->polling = guard->inotify_fd < 0;
 	for (size_t i = 0; i < guard->plan->n_guards; i++)
 		guard->has_links |= guard->plan->guards[i].link != NULL;
-	if (!guard->polling &&
-		loop_add_fd(guard->loop, &guard->events, guard->inotify_fd, EPOLLIN, on_change, guard, err) < 0)
-		return -1;
+	watcher_listen(guard->watcher, on_change, guard);
 	guard_roots_claim(&guard->roots, guard->plan);
 	if (loop_add_timer(guard->loop, &guard->again, on_again, guard, err) < 0 || settle(guard, err) < 0)
 		return -1;
@@ -124,7 +110,7 @@ static int start(struct guard *guard, struct error *err)
 	return 0;
 }
 
-int guard_new(const struct plan *plan, struct loop *loop, struct violations *violations,
+int guard_new(const struct plan *plan, struct loop *loop, struct watcher *watcher, struct violations *violations,
 	const struct guard_hooks *hooks, struct guard **ret_guard, struct error *err)
 {
 	cleanup_with(guard_freep) struct guard *guard = NULL;
@@ -141,9 +127,8 @@ int guard_new(const struct plan *plan, struct loop *loop, struct violations *vio
 		.asides = {.plan = plan, .violations = violations},
 		.loop = loop,
 		.violations = violations,
-		.events = LOOP_SOURCE_INIT,
-		.again = LOOP_SOURCE_INIT,
-		.inotify_fd = -1};
+		.watcher = watcher,
+		.again = LOOP_SOURCE_INIT};
 	if (guard_roots_open(&guard->roots, plan, err) < 0 || start(guard, err) < 0)
 		return -1;
 	*ret_guard = steal_ptr(&guard);
@@ -154,7 +139,7 @@ int guard_finish(struct guard *guard, struct error *err)
 {
 	if (guard == NULL)
 		return 0;
-	loop_remove(guard->loop, &guard->events);
+	watcher_forget(guard->watcher, guard);
 	loop_remove(guard->loop, &guard->again);
 	guard->unfinished = guard->finishing = true;
 	for (unsigned i = 1; i <= FINISH_LOOKS && (guard->unfinished || guard->asides.n > 0); i++) {
@@ -169,10 +154,9 @@ struct guard *guard_free(struct guard *guard)
 {
 	if (guard == NULL)
 		return NULL;
-	loop_remove(guard->loop, &guard->events);
+	watcher_forget(guard->watcher, guard);
 	loop_remove(guard->loop, &guard->again);
 	asides_close(&guard->asides);
-	cleanup_close_fd(&guard->inotify_fd);
 	guard_roots_close(&guard->roots);
 	free(guard);
 	return NULL;

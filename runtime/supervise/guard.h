@@ -7,6 +7,7 @@
 #include "base/loop.h"
 #include "runtime/plan/plan.h"
 #include "runtime/supervise/violations.h"
+#include "runtime/supervise/watcher.h"
 
 struct guard;
 
@@ -17,10 +18,10 @@ struct guard_hooks {
 	void *userdata;
 };
 
-/* To be made before the launch. plan, loop and violations are borrowed. *ret_guard is NULL where the plan guards
- * nothing. */
-must_check int guard_new(const struct plan *plan, struct loop *loop, struct violations *violations,
-	const struct guard_hooks *hooks, struct guard **ret_guard, struct error *err);
+/* To be made before the launch. plan, loop, watcher and violations are borrowed. *ret_guard is NULL where the plan
+ * guards nothing. */
+must_check int guard_new(const struct plan *plan, struct loop *loop, struct watcher *watcher,
+	struct violations *violations, const struct guard_hooks *hooks, struct guard **ret_guard, struct error *err);
 /* The last look, after the tree is dead: goes on until everything planted is gone or cannot be removed. */
 must_check int guard_finish(struct guard *guard, struct error *err);
 struct guard *guard_free(struct guard *guard);

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -27,7 +26,7 @@
 #include "runtime/supervise/removal.h"
 #include "runtime/supervise/rights.h"
 
-#define WATCHED  (IN_CREATE | IN_MOVED_TO | IN_MOVE_SELF | IN_ONLYDIR)
+#define APPEARED (IN_CREATE | IN_MOVED_TO)
 #define VANISHED (IN_MOVED_FROM | IN_DELETE) /* of interest where a link is to stay */
 
 /* Where one look has come to. */
@@ -50,14 +49,9 @@ static int make_accessible(const struct guard *guard, int dirfd, struct error *e
 
 static int watch_directory(struct guard *guard, int dirfd, struct error *err)
 {
-	char path[40];
-
 	if (faccessat(dirfd, ".", R_OK | X_OK, AT_EACCESS) < 0 && make_accessible(guard, dirfd, err) < 0)
 		return -1;
-	if (guard->polling)
-		return 0;
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", dirfd);
-	if (inotify_add_watch(guard->inotify_fd, path, guard->has_links ? WATCHED | VANISHED : WATCHED) < 0)
+	if (!guard->polling && !watcher_add(guard->watcher, dirfd, guard->has_links ? APPEARED | VANISHED : APPEARED))
 		guard->polling = true;
 	return 0;
 }

@@ -14,8 +14,8 @@ struct guard {
 	struct guard_hooks hooks;
 	struct loop *loop;
 	struct violations *violations;
-	struct loop_source events, again;
-	int inotify_fd;
+	struct loop_source again;
+	struct watcher *watcher;
 	struct guard_roots roots;
 	struct asides asides;
 	const struct plan_guard *early; /* before it is armed: a name that is there */

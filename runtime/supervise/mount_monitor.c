@@ -42,7 +42,7 @@ struct mount_monitor {
 	struct mount_monitor_hooks hooks;
 	struct loop_source wake;
 	int check_fd;
-	bool checked; /* once, since the sandbox stands */
+	bool checked; /* since the sandbox stands, and since the last suspicion */
 	struct watched *watched;
 	size_t n;
 };
@@ -208,6 +208,12 @@ int mount_monitor_check(struct mount_monitor *monitor, struct error *err)
 		return 0;
 	monitor->checked = true;
 	return verify(monitor, err) < 0 ? -1 : 1;
+}
+
+void mount_monitor_suspect(struct mount_monitor *monitor)
+{
+	if (monitor != NULL)
+		monitor->checked = false;
 }
 
 static int on_wake(struct loop_source *source, uint32_t events, void *userdata, struct error *err)

@@ -28,6 +28,8 @@ must_check int mount_monitor_new(const struct mount_plan *mounts, int wake_fd, i
 /* To be called around every wait of the loop, whatever it reported: 1 where the mounts were looked at, 0 where none
  * changed. NULL: 0. */
 must_check int mount_monitor_check(struct mount_monitor *monitor, struct error *err);
+/* Makes the next check look, whatever the kernel says of changes. NULL: nothing. */
+void mount_monitor_suspect(struct mount_monitor *monitor);
 struct mount_monitor *mount_monitor_free(struct mount_monitor *monitor);
 CLEANUP_DEFINE(struct mount_monitor, mount_monitor_free)
 

@@ -17,6 +17,7 @@
 #include "runtime/supervise/feed.h"
 #include "runtime/supervise/guard.h"
 #include "runtime/supervise/mount_monitor.h"
+#include "runtime/supervise/moves.h"
 #include "runtime/supervise/outcome.h"
 #include "runtime/supervise/output.h"
 #include "runtime/supervise/supervisor.h"
@@ -79,7 +80,9 @@ struct supervisor {
 	struct output_events output_events;
 	bool started_told; /* as an event */
 	struct feed feed;
+	struct watcher *watcher;
 	struct guard *guard;
+	struct moves moves;
 	struct mount_monitor *monitor;
 	struct sampler sampler;
 	struct violations violations;

@@ -8,7 +8,9 @@
  *   outputs   <- pipes, or the master of a private terminal     +- the command and its children
  *   feed      -> pipe, or the master again
  *   sampler   <- proc, tmpfs, SysV IPC: what the tree uses (only read)
- *   guard     <- inotify on the caller's own directories
+ *   watcher   <- inotify on the host's directories, for:
+ *   guard        what is planted in the caller's own
+ *   moves        what is renamed above a mask
  *   monitor   <- mountinfo of init
  *   cancel    <- eventfd, written by any thread or signal handler
  *   wall, escalation, sampler.timer: timers
@@ -211,7 +213,9 @@ static int prepare(struct supervisor *s, struct error *err)
 		return -1;
 	s->violations = (struct violations){.arena = s->outcome.arena, .added = on_violation, .userdata = s};
 	s->output_events = (struct output_events){on_chunk, on_consumer_gone, on_output_finished, s};
-	return guard_new(s->plan, s->loop, &s->violations, &guard_hooks, &s->guard, err);
+	if (watcher_new(s->loop, &s->watcher, err) < 0 || moves_start(&s->moves, s->plan, s->watcher, s->loop, err) < 0)
+		return -1;
+	return guard_new(s->plan, s->loop, s->watcher, &s->violations, &guard_hooks, &s->guard, err);
 }
 
 static struct supervisor *supervisor_new(const struct plan *plan)
@@ -229,6 +233,7 @@ static struct supervisor *supervisor_new(const struct plan *plan)
 		.escalation = LOOP_SOURCE_INIT,
 		.outputs = {OUTPUT_INIT, OUTPUT_INIT},
 		.feed = FEED_INIT,
+		.moves = MOVES_INIT,
 		.sampler = {.timer = LOOP_SOURCE_INIT}};
 	return s;
 }
@@ -260,9 +265,12 @@ int supervisor_fd(const struct supervisor *supervisor)
 static int turn(struct supervisor *s, int timeout_ms, struct error *err)
 {
 	int r = mount_monitor_check(s->monitor, err);
+	bool moved = false;
 
-	if (r < 0 || loop_dispatch(s->loop, r > 0 ? 0 : timeout_ms, err) < 0)
+	if (r < 0 || loop_dispatch(s->loop, r > 0 ? 0 : timeout_ms, err) < 0 || moves_take(&s->moves, &moved, err) < 0)
 		return -1;
+	if (moved)
+		mount_monitor_suspect(s->monitor);
 	return mount_monitor_check(s->monitor, err) < 0 ? -1 : 0;
 }
 
@@ -316,7 +324,9 @@ void supervisor_release(struct supervisor *supervisor)
 
 	if (s->loop != NULL) {
 		sampling_stop(s);
+		moves_stop(&s->moves);
 		s->guard = guard_free(s->guard);
+		s->watcher = watcher_free(s->watcher);
 		s->monitor = mount_monitor_free(s->monitor);
 		feed_close(&s->feed);
 		output_close(&s->outputs[0]);

@@ -57,7 +57,9 @@ int scene_try_start(struct scene *scene, struct error *err)
 {
 	const struct guard_hooks hooks = {on_lost, scene};
 
-	return guard_new(&scene->plan, scene->loop, &scene->violations, &hooks, &scene->guard, err);
+	if (scene->watcher == NULL)
+		harness_ok(watcher_new(scene->loop, &scene->watcher, err), err);
+	return guard_new(&scene->plan, scene->loop, scene->watcher, &scene->violations, &hooks, &scene->guard, err);
 }
 
 void scene_start(struct scene *scene)
@@ -71,6 +73,7 @@ void scene_start(struct scene *scene)
 void scene_strike(struct scene *scene)
 {
 	scene->guard = guard_free(scene->guard);
+	scene->watcher = watcher_free(scene->watcher);
 	scene->loop = loop_free(scene->loop);
 	scene->arena = arena_free(scene->arena);
 	fd_close(scene->wsfd);

@@ -13,6 +13,7 @@ struct scene {
 	struct plan_guard guards[3];
 	struct plan plan;
 	struct loop *loop;
+	struct watcher *watcher;
 	struct arena *arena;
 	struct violations violations;
 	struct guard *guard;

@@ -281,3 +281,37 @@ Test(plan_rules, mistakes_are_told)
 	}
 	world_done(&world);
 }
+
+static bool is_ancestor(const struct world *world, const struct plan *plan, const char *text)
+{
+	cleanup_free char *path = world_text(world, text);
+
+	for (size_t i = 0; i < plan->n_ancestors; i++) {
+		if (strcmp(plan->ancestors[i], path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Above a mask all directories count, above a read-only name those in the writable tree. */
+Test(plan_rules, directories_above_masks_are_told)
+{
+	for (size_t j = 0; j < COUNT(hosts); j++) {
+		struct world world;
+		cleanup_planned struct planned masked = {0};
+		cleanup_planned struct planned pinned = {0};
+
+		world_init(&world, "/var/tmp");
+		masked = plan_files(&world, hosts[j], "\"write\": [\".\"], \"deny\": [\"secrets/open/note\"]");
+		pinned = plan_files(&world, hosts[j], "\"write\": [\".\"], \"protect\": [\"sub/deep/file\"]");
+		cr_expect(is_ancestor(&world, masked.plan, "@/ws/secrets/open"));
+		cr_expect(is_ancestor(&world, masked.plan, "@/ws/secrets"));
+		cr_expect(is_ancestor(&world, masked.plan, "@/ws"));
+		cr_expect(is_ancestor(&world, masked.plan, "@"));
+		cr_expect(!is_ancestor(&world, masked.plan, "@/ws/sub"));
+		cr_expect(is_ancestor(&world, pinned.plan, "@/ws/sub/deep"));
+		cr_expect(is_ancestor(&world, pinned.plan, "@/ws/sub"));
+		cr_expect(!is_ancestor(&world, pinned.plan, "@/ws"));
+		world_done(&world);
+	}
+}
