@@ -70,4 +70,8 @@ void exec_failure_explain(const struct init_event *event, const char *program, s
 	(void)str_printable(event->text, detail, sizeof detail);
 	(void)error_set_errno(ret_error, event->step == INIT_STEP_CHDIR ? code_of(event->sys_errno) : ERROR_IO,
 		event->sys_errno, words->where, "%s%s%s", words->text, detail[0] == '\0' ? "" : ": ", detail);
+	/* The kernel's word for it speaks of arguments. */
+	if (event->step == INIT_STEP_LANDLOCK && event->sys_errno == E2BIG)
+		error_set_fix(
+			ret_error, "the kernel allows 16 Landlock fences within each other: start pinfold less deep");
 }

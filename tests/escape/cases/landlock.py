@@ -1,5 +1,6 @@
 """The second fence: what the mounts and namespaces alone would let through. Each case has a control that shows it does."""
 
+import os
 import socket
 import subprocess
 import uuid
@@ -135,3 +136,28 @@ def daily_work(box):
         "socket.socket(socket.AF_UNIX).bind(\"s\"); pty.openpty()'; truncate -s 5 f; git init -q r 2>&1; echo done"
     )
     check(result.out.endswith("done\n") and result.code == 0, result.brief())
+
+
+# Puts itself behind as many fences as the kernel allows, then becomes the words that follow.
+FENCED_OFTEN = r"""
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(38, 1, 0, 0, 0)
+scopes = (ctypes.c_uint64 * 3)(0, 0, 3)
+for _ in range(16):
+    fd = libc.syscall(444, scopes, 24, 0)
+    if fd < 0 or libc.syscall(446, fd, 0) < 0:
+        sys.exit("no fence")
+    os.close(fd)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@case("where the kernel takes no further fence, nothing runs, and it says why")
+def no_further_fence(box):
+    fence(box, "signals")
+    words = box.words(["/usr/bin/touch", box.inside("RAN")])
+    live = box.begin(["/usr/bin/python3", "-c", FENCED_OFTEN, *words])
+    code, out, err, _seconds = live.wait()
+    check(code == 125 and not os.path.exists(box.inside("RAN")), f"exit {code}: {out!r} {err!r}")
+    check(b"landlock_restrict_self" in out and b"16 Landlock fences" in out, f"{out[-900:]!r}")
