@@ -5,7 +5,8 @@
  * The first in which all works that is wanted is taken, else the one in which most does.
  *
  * Where a service manager owns the tree, its units are its own: nothing is switched on in one that it has not
- * delegated, even where root could, for it takes back at any time what it does not know of.
+ * delegated, even where root could, for it takes back at any time what it does not know of. Root's last resort is the
+ * root of the hierarchy, with the controllers that the manager keeps on there for its own accounting: memory and pids.
  */
 #include "cgroup/cgroup_probe.h"
 
@@ -21,7 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/fd.h"
+#include "cgroup/candidates.h"
 #include "cgroup/group.h"
 #include "cgroup/group_base.h"
 #include "cgroup/manager.h"
@@ -157,6 +160,7 @@ static void lack_all(struct attempt *attempt, const struct error *why)
 		if (strcmp(missing->step, "cgroup.controllers") == 0)
 			attempt->findings[abilities[i]] = lack(missing->sys_errno, missing->step, missing->detail);
 	}
+	attempt->findings[CGROUP_SWAP] = attempt->findings[CGROUP_MEMORY];
 }
 
 static unsigned lacks_of(const struct attempt *attempt, unsigned wanted)
@@ -214,15 +218,24 @@ static int fail_attempt(struct search *search, struct attempt *attempt, const st
 	return 0;
 }
 
-static int try_at(struct search *search, const char *path, unsigned wanted, struct error *err)
+/* `trusted`: controllers that nobody is going to switch off. */
+static int try_trusted(struct search *search, const char *path, unsigned wanted, unsigned trusted, struct error *err)
 {
 	struct attempt attempt = {.place = PLACE_INIT};
 	struct error why = {0};
 
-	if (place_open(path, wanted, &attempt.place, &why) < 0 || probe_group(&attempt, &why) < 0)
+	if (place_open(path, wanted, &attempt.place, &why) < 0)
+		return fail_attempt(search, &attempt, &why, err);
+	attempt.place.on &= trusted;
+	if (probe_group(&attempt, &why) < 0)
 		return fail_attempt(search, &attempt, &why, err);
 	take_better(search, &attempt);
 	return 0;
+}
+
+static int try_at(struct search *search, const char *path, unsigned wanted, struct error *err)
+{
+	return try_trusted(search, path, wanted, ~0u, err);
 }
 
 static int lack_for(struct search *search, const struct error *why, struct error *err)
@@ -232,24 +245,6 @@ static int lack_for(struct search *search, const struct error *why, struct error
 	return fail_attempt(search, &attempt, why, err);
 }
 
-/* A unit of the manager's that it has not delegated. */
-static bool is_the_managers(const char *path)
-{
-	return manager_runs() && manager_unit_of(path) != UNIT_NONE && !manager_delegates(path);
-}
-
-/* The directory above, where whoever started this process has put it into a leaf of what was delegated. */
-static bool find_above(const char *path, char *ret_path, size_t size)
-{
-	const char *slash = strrchr(path, '/');
-	int n;
-
-	if (slash == NULL || slash == path || (manager_runs() && manager_unit_of(path) != UNIT_NONE))
-		return false;
-	n = snprintf(ret_path, size, "%.*s", (int)(slash - path), path);
-	return n > 0 && (size_t)n < size && !is_the_managers(ret_path) && access(ret_path, W_OK) == 0;
-}
-
 /* What stands in the way of a scope becomes the reason of what is lacking, for it is what can be mended. */
 static void explain(struct search *search, unsigned lacks, const struct error *why)
 {
@@ -257,6 +252,8 @@ static void explain(struct search *search, unsigned lacks, const struct error *w
 		if ((lacks & CONTROLLER_BIT(i)) != 0)
 			search->best.findings[abilities[i]] = lack(why->sys_errno, why->where, why->text);
 	}
+	if ((lacks & CONTROLLER_BIT(CONTROLLER_MEMORY)) != 0)
+		search->best.findings[CGROUP_SWAP] = search->best.findings[CGROUP_MEMORY];
 }
 
 static int try_scope(struct search *search, const char *own, struct error *err)
@@ -281,18 +278,30 @@ static int try_scope(struct search *search, const char *own, struct error *err)
 	return 0;
 }
 
-/* Order: a scope last, for it moves this process. */
+static int try_top(struct search *search, const char *own, struct error *err)
+{
+	const unsigned kept = CONTROLLER_BIT(CONTROLLER_MEMORY) | CONTROLLER_BIT(CONTROLLER_PIDS);
+	char top[PLACE_PATH_MAX];
+
+	if (lacks_of(&search->best, search->request->wanted) == 0 || !candidate_top(own, top, sizeof top))
+		return 0;
+	if (manager_runs())
+		return try_trusted(search, top, 0, kept, err);
+	return try_at(search, top, search->request->wanted, err);
+}
+
+/* Order: a scope late, for it moves this process. */
 static int search_own(struct search *search, const char *own, struct error *err)
 {
 	unsigned wanted = search->request->wanted;
 	char above[PLACE_PATH_MAX];
 
-	if (try_at(search, own, is_the_managers(own) ? 0 : wanted, err) < 0)
+	if (try_at(search, own, candidate_is_the_managers(own) ? 0 : wanted, err) < 0)
 		return -1;
-	if (lacks_of(&search->best, wanted) != 0 && find_above(own, above, sizeof above) &&
+	if (lacks_of(&search->best, wanted) != 0 && candidate_above(own, above, sizeof above) &&
 		try_at(search, above, wanted, err) < 0)
 		return -1;
-	return try_scope(search, own, err);
+	return try_scope(search, own, err) < 0 ? -1 : try_top(search, own, err);
 }
 
 static int search_all(struct search *search, struct error *err)
