@@ -41,7 +41,7 @@
 #define NS_PER_MICRO  1000ull
 #define NS_PER_MILLI  1000000ull
 #define STAT_SIGNALS  16
-#define PASS_NS       NS_PER_MILLI         /* between two passes */
+#define PASS_NS       NS_PER_MILLI         /* between two passes, at least */
 #define REFUSED_NS    (200 * NS_PER_MILLI) /* nothing is left but what is not ours to kill */
 #define UNDYING_NS    (9 * NS_PER_SECOND)  /* killed and not dead: asleep in the kernel */
 
@@ -67,7 +67,8 @@ struct tree {
 	uint64_t cpu_user_ns, cpu_system_ns, max_rss_bytes;
 	uint32_t survivors, left;
 	char left_names[200];
-	bool childless; /* the last wait said so */
+	bool childless;       /* the last wait said so */
+	uint64_t progress_ns; /* when something was reaped last */
 	bool supervisor_gone, deadline_passed, end_asked;
 };
 
@@ -247,30 +248,43 @@ static void wait_for_child(const struct tree *tree, uint64_t ns)
 		(void)init_call(__NR_read, tree->signal_fd, info, sizeof info);
 }
 
-/* Until no descendant is left: whatever loses its parent becomes our child, so having none is the proof. */
+/* Reaps for a while, or until there is no child; whether there is none. */
+static bool reap_for(struct tree *tree, uint64_t ns, bool survivors)
+{
+	uint64_t now_ns = clock_ns(), until_ns = now_ns + ns;
+
+	for (;;) {
+		while (reap_one(tree, WAIT_NOHANG, survivors))
+			tree->progress_ns = now_ns;
+		if (tree->childless || now_ns >= until_ns)
+			return tree->childless;
+		wait_for_child(tree, until_ns - now_ns);
+		now_ns = clock_ns();
+	}
+}
+
+/* Until no descendant is left: whatever loses its parent becomes our child, so having none is the proof. Between two
+ * passes there is as much time as one takes: those that are dying need the CPU too. */
 static void end_descendants(struct tree *tree, bool survivors)
 {
 	struct init_sweep sweep = sweep_of(tree, SIGNAL_KILL);
-	uint64_t begin_ns = clock_ns();
 
 	sweep.names = tree->left_names;
 	sweep.names_size = sizeof tree->left_names;
+	tree->progress_ns = clock_ns();
 	kill_group(tree);
 	for (;;) {
-		uint64_t passed_ns;
+		uint64_t begin_ns = clock_ns(), pass_ns, idle_ns;
 
 		init_sweep(&sweep);
-		while (reap_one(tree, WAIT_NOHANG, survivors))
-			;
-		if (tree->childless)
+		pass_ns = clock_ns() - begin_ns;
+		if (reap_for(tree, pass_ns > PASS_NS ? pass_ns : PASS_NS, survivors))
 			break;
-		passed_ns = clock_ns() - begin_ns;
-		if (passed_ns > UNDYING_NS ||
-			(passed_ns > REFUSED_NS && sweep.living > 0 && sweep.living == sweep.refused)) {
+		idle_ns = clock_ns() - tree->progress_ns;
+		if (idle_ns > UNDYING_NS || (idle_ns > REFUSED_NS && sweep.living > 0 && sweep.living == sweep.refused)) {
 			tree->left = sweep.living;
 			return;
 		}
-		wait_for_child(tree, PASS_NS);
 	}
 	tree->left_names[0] = '\0';
 }

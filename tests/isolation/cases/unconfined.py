@@ -262,7 +262,7 @@ def supervisor_killed(box):
     for delay in [i * 0.006 for i in range(20)] + [random.uniform(0, 0.15) for _ in range(10)]:
         script = f"setsid sh -c ': {box.mark}; {LONG}' & true >ran; {LONG}"
         live = box.start("/bin/sh", "-c", script, box.mark, policy=NONE)
-        time.sleep(delay)
+        time.sleep(delay * host.SLOWNESS)
         live.kill()
         check(host.none_left(box.mark), f"killed after {delay * 1000:.0f} ms, still alive: {host.marked(box.mark)}")
     check(os.path.exists(box.inside("ran")), "it was never killed late enough for the command to run")
@@ -314,7 +314,8 @@ def fork_bomb(box):
         words = box.words([bomb, kind, box.mark], ["--pids", "200", "--timeout", timeout], NONE)
         live = box.begin([*around, "prlimit", "--nproc=1500", "--", *words])
         result = Result(*live.wait())
-        check(result.doc["limit_hit"]["name"] == ("processes" if kind == "double" else "wall_time"), result.brief())
+        ends = ("processes",) if kind == "double" else ("processes", "wall_time")  # a ring is few, and many are dying
+        check(result.doc["limit_hit"]["name"] in ends, result.brief())
         check(result.seconds < float(timeout) + 2 and "unkillable" not in json.dumps(result.doc), result.brief())
 
 
