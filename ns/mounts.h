@@ -33,7 +33,9 @@ enum mount_flag {
 	MOUNT_IDMAP = 1 << 3,     /* id-mapped so that files of the source's owner belong to the sandbox's uid */
 	MOUNT_OPTIONAL = 1 << 4,  /* the target (PIN, MASK) or source (BIND) may have gone since the plan: skipped */
 	MOUNT_TRY_IDMAP = 1 << 6, /* with MOUNT_IDMAP: shown as it is where the file system cannot be id-mapped */
-	MOUNT_MONITOR = 1 << 5,   /* its disappearance is a violation */
+	/* Its disappearance is a violation. A MASK that is OPTIONAL, too, may be absent for now, as may be source, the
+	 * host's name for its target: it is mounted when that appears. */
+	MOUNT_MONITOR = 1 << 5,
 };
 
 struct mount_op {

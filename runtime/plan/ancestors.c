@@ -45,6 +45,20 @@ static void add_of(struct planner *planner, struct path_set *set, const struct n
 		node->kind == NODE_PIN && content != NULL && content->kind == NODE_BIND ? content->source : "/");
 }
 
+/* What is to be masked when it appears has directories that may not be there either: the supervisor finds them. */
+static bool is_late(const struct node *node)
+{
+	return node->kind == NODE_MASK && (node->flags & MOUNT_OPTIONAL) != 0;
+}
+
+static void add_late(struct planner *planner, const struct node *node)
+{
+	const char **slot = arena_push(planner->arena, &planner->plan->late, &planner->plan->n_late);
+
+	if (slot != NULL)
+		*slot = node->source;
+}
+
 /* Order: masks first, so that a walk up that meets what is in the set already may end there. */
 int planner_ancestors(struct planner *planner, struct error *err)
 {
@@ -54,7 +68,11 @@ int planner_ancestors(struct planner *planner, struct error *err)
 		for (size_t i = 0; i < planner->n_nodes; i++) {
 			const struct node *node = &planner->nodes[i];
 
-			if ((node->flags & MOUNT_MONITOR) != 0 && (node->kind == NODE_PIN) == (pins == 1))
+			if ((node->flags & MOUNT_MONITOR) == 0 || (node->kind == NODE_PIN) != (pins == 1))
+				continue;
+			if (is_late(node))
+				add_late(planner, node);
+			else
 				add_of(planner, &set, node);
 		}
 	}

@@ -103,6 +103,8 @@ struct plan {
 	size_t n_guards;
 	const char **ancestors; /* host directories whose renaming takes a mask or a protection away */
 	size_t n_ancestors;
+	const char **late; /* host paths of what is masked when it appears */
+	size_t n_late;
 	/* cgroup */
 	const char *cgroup_base; /* NULL: none */
 	struct group_limits group_limits;

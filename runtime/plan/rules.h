@@ -2,6 +2,8 @@
 #ifndef PLAN_RULES_H
 #define PLAN_RULES_H
 
+#include <sys/stat.h>
+
 #include "runtime/plan/planner.h"
 
 enum rule_kind {
@@ -52,5 +54,19 @@ bool rules_write(const struct rules *rules, const char *path);
 void rules_add_git(struct rules *rules);
 /* Adds to the planner's nodes and guards what the rule asks for; all shallower ones were applied before. */
 void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule);
+
+void rules_deny(struct planner *planner, const struct rules *rules, const struct rule *rule);
+
+/* For rules_deny.c */
+
+/* Binds the directories between the writable root and path onto themselves, so that none can be renamed inside. */
+void rules_pin_ancestors(struct planner *planner, const char *path);
+/* Adds a pin or mask that the supervisor watches over. */
+void rules_fence(struct planner *planner, enum node_kind kind, const char *path);
+/* Guards a name that does not exist, or pins what keeps it from existing. */
+void rules_keep_absent(struct planner *planner, const char *path);
+/* Whether it is there, and to stay. */
+bool rules_is_there(struct planner *planner, const char *path, const char *host_path, struct stat *ret_st);
+bool rules_others_may_use(const struct stat *st);
 
 #endif

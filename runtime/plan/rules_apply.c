@@ -6,7 +6,7 @@
  *   read     nothing where the host shows read-only anyway; bound where our own file system is, or below something denied;
  *            pinned read-only below a writable path
  *   protect  pinned read-only below a writable path; where it does not exist, guarded against being planted
- *   deny     masked; where it does not exist below a writable path, guarded
+ *   deny     see rules_deny.c
  *
  * Threat: inside a writable tree the command can rename any directory that is no mount point, and with it carry away what
  * is mounted below. Every directory between a writable root and a pin or mask below it is therefore bound onto itself.
@@ -64,12 +64,12 @@ static bool is_kept_absent(struct planner *planner, const char *path)
 
 /* Order: a run that ends removes what was planted, and then takes its claim back. So a name is there to stay only if it
  * is still there after nobody was found to claim it. */
-static bool is_there(struct planner *planner, const char *path, const char *host_path, struct stat *ret_st)
+bool rules_is_there(struct planner *planner, const char *path, const char *host_path, struct stat *ret_st)
 {
 	return lstat(host_path, ret_st) == 0 && !is_kept_absent(planner, path) && lstat(host_path, ret_st) == 0;
 }
 
-static void pin_ancestors(struct planner *planner, const char *path)
+void rules_pin_ancestors(struct planner *planner, const char *path)
 {
 	const struct node *root = planner_nearest(planner, path, true);
 	const char *slash;
@@ -86,12 +86,11 @@ static void pin_ancestors(struct planner *planner, const char *path)
 	}
 }
 
-/* Adds a pin or mask that the supervisor watches over. */
-static void add_fence(struct planner *planner, enum node_kind kind, const char *path)
+void rules_fence(struct planner *planner, enum node_kind kind, const char *path)
 {
 	struct node *node;
 
-	pin_ancestors(planner, path);
+	rules_pin_ancestors(planner, path);
 	node = planner_add_node(planner, kind, path);
 	if (node != NULL)
 		node->flags = MOUNT_MONITOR;
@@ -104,7 +103,7 @@ static void set_type(struct node *node, const char *host_path)
 	node->directory = stat(host_path, &st) < 0 || S_ISDIR(st.st_mode);
 }
 
-static bool others_may_use(const struct stat *st)
+bool rules_others_may_use(const struct stat *st)
 {
 	unsigned needed = S_ISDIR(st->st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
 
@@ -142,7 +141,7 @@ static void apply_write(struct planner *planner, const struct rule *rule)
 	node = planner_node_at(planner, rule->path);
 	if (node != NULL && node->kind == NODE_BIND && (node->flags & MOUNT_WRITE) != 0)
 		return; /* said twice */
-	pin_ancestors(planner, rule->path);
+	rules_pin_ancestors(planner, rule->path);
 	node = planner_add_node(planner, NODE_BIND, rule->path);
 	if (node == NULL)
 		return;
@@ -175,10 +174,10 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 		return;
 	}
 	if (host_path != NULL && planner_is_writable(planner, rule->path)) {
-		add_fence(planner, NODE_PIN, rule->path);
+		rules_fence(planner, NODE_PIN, rule->path);
 		return;
 	}
-	closed = identity->mapped && !others_may_use(&st) && st.st_uid == identity->workspace_uid;
+	closed = identity->mapped && !rules_others_may_use(&st) && st.st_uid == identity->workspace_uid;
 	own = identity->mapped && (rule->own || strcmp(rule->path, planner->workspace) == 0);
 	if (host_path != NULL && !closed && !own)
 		return; /* it shows already, read-only */
@@ -218,8 +217,7 @@ static const char *blocking_ancestor(struct planner *planner, const char *path, 
 	return NULL;
 }
 
-/* Guards a name that does not exist, or pins what keeps it from existing. */
-static void keep_absent(struct planner *planner, const char *path)
+void rules_keep_absent(struct planner *planner, const char *path)
 {
 	const struct node *root = content_above(planner, path);
 	const char *blocking = root == NULL ? NULL : blocking_ancestor(planner, path, root->path);
@@ -227,7 +225,7 @@ static void keep_absent(struct planner *planner, const char *path)
 	if (blocking == NULL || is_kept_absent(planner, path))
 		guard(planner, path, NULL);
 	else if (planner_node_at(planner, blocking) == NULL)
-		add_fence(planner, NODE_PIN, blocking);
+		rules_fence(planner, NODE_PIN, blocking);
 }
 
 /* The first symlink on the way to `given` that lies in a writable directory, as a canonical path, and what of `given`
@@ -294,146 +292,15 @@ static void protect(struct planner *planner, const char *given, const char *path
 	}
 	if (host_path == NULL || !planner_is_writable(planner, path))
 		return;
-	if (is_there(planner, path, host_path, &st))
-		add_fence(planner, NODE_PIN, path);
+	if (rules_is_there(planner, path, host_path, &st))
+		rules_fence(planner, NODE_PIN, path);
 	else
-		keep_absent(planner, path);
+		rules_keep_absent(planner, path);
 }
 
 static void apply_protect(struct planner *planner, const struct rule *rule)
 {
 	protect(planner, rule->given, rule->path, LINKS_MAX);
-}
-
-/* Whether "others" can get to path from the mount that shows it. */
-static bool others_may_reach(struct planner *planner, const char *path, const struct node *from)
-{
-	const char *slash = strcmp(from->path, "/") == 0 ? path : path + strlen(from->path);
-
-	while ((slash = strchr(slash + 1, '/')) != NULL) {
-		const char *directory = arena_strndup(planner->arena, path, (size_t)(slash - path));
-		const char *host_path = directory == NULL ? NULL : planner_host_path(planner, directory);
-		struct stat st;
-
-		if (host_path == NULL || stat(host_path, &st) < 0 || (st.st_mode & S_IXOTH) == 0)
-			return false;
-	}
-	return true;
-}
-
-/* What the mapped uid cannot get to needs no mask, and could not be given one by it. Below an id-mapped bind it has the
- * rights of the owner. */
-static bool is_reachable(struct planner *planner, const char *path)
-{
-	const struct node *from = content_above(planner, path);
-
-	if (!planner->plan->identity.mapped || from == NULL || (from->flags & MOUNT_IDMAP) != 0)
-		return true;
-	return others_may_reach(planner, path, from);
-}
-
-/* A secret that the command has no right to read anyway needs no mask. */
-static bool is_readable(struct planner *planner, const char *path, const char *host_path, const struct stat *st)
-{
-	const struct node *from = planner_content(planner, planner_nearest(planner, path, false));
-
-	if (!planner->plan->identity.mapped)
-		return faccessat(AT_FDCWD, host_path, R_OK, AT_EACCESS) == 0;
-	return others_may_use(st) || (from != NULL && (from->flags & MOUNT_IDMAP) != 0);
-}
-
-static bool wanted_below(const struct rules *rules, const char *path)
-{
-	for (size_t i = 0; i < rules->n_wanted; i++) {
-		if (strcmp(rules->wanted[i], path) != 0 && planner_is_below(rules->wanted[i], path))
-			return true;
-	}
-	return false;
-}
-
-/* A proc of its own shows what is global all the same. A process's own files are others there than here. */
-static void deny_in_proc(struct planner *planner, const struct rule *rule)
-{
-	const char *name = rule->path + strlen("/proc");
-	struct node *node;
-
-	if (name[0] == '\0' || (name[1] >= '0' && name[1] <= '9')) {
-		diag_error(planner->diag, "filesystem.deny: %s: only what is global in /proc can be denied", rule->said);
-		return;
-	}
-	if (access(rule->path, F_OK) != 0)
-		return;
-	node = planner_add_node(planner, NODE_MASK, rule->path);
-	if (node != NULL)
-		node->flags = MOUNT_OPTIONAL;
-}
-
-static bool is_in_proc(const struct planner *planner, const char *path)
-{
-	const struct node *proc = planner_node_at(planner, "/proc");
-
-	return planner_is_below(path, "/proc") && proc != NULL && proc->kind == NODE_PROC;
-}
-
-/* What the command has of its own hides the host's, and can itself be hidden where nothing else is mounted in it. */
-static void deny_private(struct planner *planner, const struct rules *rules, const struct rule *rule)
-{
-	if (planner_node_at(planner, rule->path) == NULL || rule->secret)
-		return;
-	if (wanted_below(rules, rule->path)) {
-		diag_error(planner->diag,
-			"filesystem.deny: %s: is private to the command, and what is wanted lies in it", rule->said);
-		return;
-	}
-	for (size_t i = 0; i < planner->n_nodes; i++) {
-		const char *path = planner->nodes[i].path;
-
-		if (strcmp(path, rule->path) != 0 && planner_is_below(path, rule->path)) {
-			diag_error(planner->diag,
-				"filesystem.deny: %s: is private to the command, and %s in it is needed", rule->said,
-				path);
-			return;
-		}
-	}
-	(void)planner_add_node(planner, NODE_MASK, rule->path);
-}
-
-static void apply_deny(struct planner *planner, const struct rules *rules, const struct rule *rule)
-{
-	const char *host_path = planner_host_path(planner, rule->path);
-	struct stat st;
-
-	if (is_in_proc(planner, rule->path)) {
-		deny_in_proc(planner, rule);
-		return;
-	}
-	if (rule->secret && strcmp(rule->path, planner->workspace) == 0)
-		return; /* whoever takes a secret place as the workspace wants it to show */
-	if (host_path == NULL) {
-		deny_private(planner, rules, rule);
-		return;
-	}
-	if (!is_reachable(planner, rule->path))
-		return; /* hidden already */
-	if (rule->secret ? lstat(host_path, &st) < 0 : !is_there(planner, rule->path, host_path, &st)) {
-		if (!rule->secret && planner_is_writable(planner, rule->path))
-			keep_absent(planner, rule->path);
-		return;
-	}
-	if (S_ISDIR(st.st_mode) && wanted_below(rules, rule->path)) {
-		struct node *node;
-
-		pin_ancestors(planner, rule->path);
-		node = planner_add_node(planner, NODE_SKELETON, rule->path);
-		if (node != NULL) {
-			node->mode = 0111; /* passed through, not listed */
-			node->seal = true;
-			node->flags = MOUNT_MONITOR;
-		}
-		return;
-	}
-	if (!rule->secret || is_readable(planner, rule->path, host_path, &st))
-		add_fence(planner, NODE_MASK, rule->path);
 }
 
 void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule)
@@ -476,6 +343,6 @@ void rules_apply(struct planner *planner, const struct rules *rules, const struc
 		link_given_name(planner, rule);
 		break;
 	case RULE_PROTECT: apply_protect(planner, rule); break;
-	case RULE_DENY: apply_deny(planner, rules, rule); break;
+	case RULE_DENY: rules_deny(planner, rules, rule); break;
 	}
 }

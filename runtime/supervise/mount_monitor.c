@@ -7,6 +7,8 @@
  * where that cannot be done the tree must die, because what the policy forbids is open. So it must where a read-only
  * protection vanished: a new one would stand, but a descriptor for writing that was opened in between would too.
  *
+ * What is denied and was not there yet is masked in the same way when it appears.
+ *
  * Race: mountinfo reports each change once for each open description, to whoever polls first, and a poll of the loop's
  * epoll descriptor polls all that is in it: the caller's own poll() takes the event away before epoll_wait sees it. So
  * that description only wakes; whether something changed is asked of a second one, which nobody else ever polls.
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -150,6 +153,17 @@ static bool is_read_only_pin(const struct mount_op *op)
 	return op->kind == MOUNT_PIN && (op->flags & MOUNT_WRITE) == 0;
 }
 
+static bool is_late(const struct mount_op *op)
+{
+	return op->kind == MOUNT_MASK && (op->flags & MOUNT_OPTIONAL) != 0;
+}
+
+/* What the host made where the command's uid cannot get to; when its rights change, it is looked at again. */
+static bool is_out_of_reach(const struct mount_op *op, const struct error *why)
+{
+	return is_late(op) && why->sys_errno == EACCES;
+}
+
 /* Race: a rename detaches the mount first and puts the new file in place a moment later; in between nothing can be
  * mounted there. Waiting for that stops the supervisor for some milliseconds, where otherwise the run would be over. */
 static int repair(struct mount_monitor *monitor, const struct mount_op *op, struct error *ret_why)
@@ -162,15 +176,34 @@ static int repair(struct mount_monitor *monitor, const struct mount_op *op, stru
 		*ret_why = (struct error){0};
 		if (monitor->hooks.repair(monitor->hooks.userdata, op, ret_why) == 0)
 			return 0;
+		if (is_out_of_reach(op, ret_why))
+			return -1;
 		(void)nanosleep(&pause, NULL);
 	}
 	return -1;
 }
 
+static bool is_absent(const struct mount_op *op)
+{
+	struct stat st;
+
+	return lstat(op->source, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static const char *kind_of(const struct mount_op *op)
+{
+	if (op->kind != MOUNT_MASK)
+		return "protection_replaced";
+	return is_late(op) ? "denied_appeared" : "mask_replaced";
+}
+
 static int mount_again(struct mount_monitor *monitor, const struct mount_op *op, struct error *err)
 {
-	const char *kind = op->kind == MOUNT_MASK ? "mask_replaced" : "protection_replaced";
+	const char *kind = kind_of(op);
 	struct error why = {0};
+
+	if (is_late(op) && is_absent(op))
+		return 0;
 
 	if (is_read_only_pin(op)) {
 		(void)error_set(&why, ERROR_UNENFORCEABLE, "protection",
@@ -178,7 +211,10 @@ static int mount_again(struct mount_monitor *monitor, const struct mount_op *op,
 		return lose(monitor, op, kind, &why, err);
 	}
 	if (repair(monitor, op, &why) == 0)
-		return violations_add(monitor->violations, kind, op->target, "masked_again", err);
+		return violations_add(
+			monitor->violations, kind, op->target, is_late(op) ? "masked" : "masked_again", err);
+	if (is_out_of_reach(op, &why))
+		return 0;
 	(void)error_prefix(&why, "the protection of %s vanished and could not be restored", op->target);
 	return lose(monitor, op, kind, &why, err);
 }

@@ -151,6 +151,48 @@ Test(moves, without_inotify_it_is_looked_at)
 	expect_regular_looks(&scene);
 }
 
+Test(moves, what_appears_is_told_wherever_its_path_ends_now)
+{
+	struct scene scene;
+	const char *late;
+	char path[160];
+
+	set_scene(&scene);
+	(void)snprintf(path, sizeof path, "%s/c/d/e", scene.b);
+	late = path;
+	scene.plan.n_ancestors = 0;
+	scene.plan.late = &late;
+	scene.plan.n_late = 1;
+	start(&scene);
+	cr_assert_eq(mkdirat(scene.dirfd, "a/b/other", 0755), 0);
+	cr_assert_eq(mkdirat(scene.dirfd, "a/b/c", 0755), 0);
+	cr_expect(!is_told(&scene, 1000));
+	cr_assert_eq(mkdirat(scene.dirfd, "a/b/c/d", 0755), 0);
+	cr_expect(!is_told(&scene, 1000));
+	cr_assert_eq(mkdirat(scene.dirfd, "a/b/c/d/e", 0755), 0);
+	cr_expect(is_told(&scene, 1000));
+	strike_scene(&scene);
+}
+
+Test(moves, what_appears_as_a_whole_is_told)
+{
+	struct scene scene;
+	const char *late;
+	char path[160];
+
+	set_scene(&scene);
+	(void)snprintf(path, sizeof path, "%s/c/d/e", scene.path);
+	late = path;
+	scene.plan.late = &late;
+	scene.plan.n_late = 1;
+	start(&scene);
+	cr_assert_eq(mkdirat(scene.dirfd, "a/d", 0755), 0);
+	cr_assert_eq(mkdirat(scene.dirfd, "a/d/e", 0755), 0);
+	cr_assert_eq(renameat(scene.dirfd, "a", scene.dirfd, "c"), 0);
+	cr_expect(is_told(&scene, 1000));
+	strike_scene(&scene);
+}
+
 Test(moves, a_plan_without_masks_needs_none)
 {
 	struct scene scene;

@@ -1,6 +1,7 @@
 """Protected and denied paths, attacked from inside and moved from outside."""
 
 import os
+import tempfile
 import time
 
 from blackbox.box import PYTHON, held
@@ -199,6 +200,40 @@ def workspace_moved(box):
     result = live.result()
     check(result.code == 0 and "held" in result.out, result.brief())
     check(os.listdir(f"{moved}/.git/hooks") == ["pre-commit"], "a hook was planted")
+
+
+@case("a denied name outside of the workspace that the host makes later is hidden, too")
+def made_later(box):
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="pinfold-tests-") as outside:
+        os.chmod(outside, 0o755)
+        secret = os.path.join(outside, "deep/er/secret")
+        script = f"true >started; sleep 2; cat {secret}; cat {outside}/deep/er/other; true"
+        live = box.start("/bin/sh", "-c", script, box.mark, options=["--deny", secret])
+        box.wait_for("started")
+        time.sleep(0.2)
+        box.file(os.path.join(outside, "deep/er/other"), "ORDINARY")
+        box.file(secret, "NEW")
+        result = live.result()
+    check(result.ran and "NEW" not in result.out and "ORDINARY" in result.out, result.brief())
+    told = [(v["path"], v["action"]) for v in result.violations("denied_appeared")]
+    check(told == [(secret, "masked")], f"it is not reported: {result.brief()}")
+
+
+@case("a denied name that the host makes in a private directory does not end the run, and is hidden when that opens")
+def made_privately(box):
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="pinfold-tests-") as outside:
+        os.chmod(outside, 0o755)
+        secret = os.path.join(outside, "private/secret")
+        script = f"true >started; sleep 2; cat {secret}; echo went on"
+        live = box.start("/bin/sh", "-c", script, box.mark, options=["--deny", secret])
+        box.wait_for("started")
+        os.mkdir(os.path.dirname(secret), 0o700)
+        box.file(secret, "NEW")
+        time.sleep(0.3)
+        os.chmod(os.path.dirname(secret), 0o755)
+        result = live.result()
+    check(result.code == 0 and "NEW" not in result.out and "went on" in result.out, result.brief())
+    check(result.violations("denied_appeared"), f"it is not reported: {result.brief()}")
 
 
 @case("two thousand denied files are all hidden")
