@@ -4,7 +4,7 @@
 
 # Makes the tree of this run, from which nothing is left: the cached one, the copy of the sources, the way to the archive.
 prepare_fresh() {
-	fresh=$(mktemp -d "$TMPDIR/pinfold-fresh.XXXXXX")
+	fresh=$(mktemp -d "$TMPDIR/pinfold-fresh.XXXXXX") || exit 1
 	trap 'rm -rf --one-file-system "$fresh"' EXIT
 	trap 'exit 130' INT TERM
 	cp -a "$debian/." "$fresh/"
@@ -38,6 +38,7 @@ run_fresh() {
 	done
 	suites=$fresh/root/pinfold/build/meson-logs/testlog.json
 	if [ -f "$suites" ]; then cat "$suites" >>"$1"; else told suites 1 >>"$1"; fi # a success without its log is none
+	cp "$1" "$cache/fresh-testlog.json" # what failed says more than its name there
 	rm -rf --one-file-system "$fresh"
 	trap - EXIT
 	python3 "$top/tests/count.py" "$1"

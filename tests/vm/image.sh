@@ -11,6 +11,7 @@ modules='virtio_pci 9pnet_virtio 9p overlay virtio_blk ext4 virtio_console fuse 
 
 unavailable() {
 	say "vm: skipped: $*"
+	[ "$word" != fresh ] || echo "0 passed, 0 failed, 1 skipped"
 	exit 77
 }
 
@@ -25,7 +26,7 @@ get_kernel() {
 	kernel=$cache/$name
 	[ ! -d "$kernel" ] || return 0
 	mkdir -p "$cache"
-	new=$(mktemp -d "$cache/new.XXXXXX")
+	new=$(mktemp -d "$cache/new.XXXXXX") || exit 1
 	say "vm: getting $name ..."
 	if ! (cd "$new" && apt-get download "$name" >log 2>&1 && dpkg -x "$name"_*.deb tree); then
 		tail -n 3 "$new/log" >&2
@@ -40,7 +41,7 @@ get_kernel() {
 
 # Writes the initramfs to the given file: a static busybox, the modules in their order, init.
 make_initramfs() {
-	tree=$(mktemp -d)
+	tree=$(mktemp -d) || exit 1
 	mkdir -p "$tree/bin" "$tree/dev" "$tree/proc" "$tree/sys" "$tree/modules"
 	cp /bin/busybox "$tree/bin/busybox"
 	ln -s busybox "$tree/bin/sh"
@@ -71,7 +72,7 @@ get_debian() {
 	[ ! -d "$debian" ] || return 0
 	[ -n "$sources" ] || unavailable "apt has no Debian 12 sources"
 	command -v mmdebstrap >/dev/null || unavailable "mmdebstrap is not installed"
-	new=$(mktemp -d "$cache/new.XXXXXX")
+	new=$(mktemp -d "$cache/new.XXXXXX") || exit 1
 	say "vm: getting a Debian 12 ($1) ..."
 	apt-config dump | grep '^Acquire::' >"$new/apt.conf"
 	if ! echo "$sources" | mmdebstrap --quiet --variant=minbase --aptopt="$new/apt.conf" ${packages:+--include="$packages"} \

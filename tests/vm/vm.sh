@@ -111,7 +111,9 @@ run_systemd() {
 	boot debian /lib/systemd/systemd "systemd.unified_cgroup_hierarchy=1 systemd.show_status=no"
 }
 
-if [ "${1:-}" = fresh ]; then
+more=
+word=${1:-}
+if [ "$word" = fresh ]; then
 	log=$(mktemp)
 	status=0
 	run_fresh "$log" || status=$?
@@ -121,8 +123,6 @@ fi
 for program in qemu-system-x86_64 busybox cpio depmod mke2fs; do
 	command -v "$program" >/dev/null || unavailable "$program is not installed"
 done
-more=
-word=${1:-}
 case $word in
 run) places='root user' ;;
 systemd) places='user root bare service' ;;
