@@ -86,10 +86,23 @@ void rules_pin_ancestors(struct planner *planner, const char *path)
 	}
 }
 
+/* Threat: a mount hides one name of a file. An archive or an earlier command may have given it another one. */
+static void tell_other_names(struct planner *planner, enum node_kind kind, const char *path)
+{
+	const char *host_path = planner_host_path(planner, path);
+	struct stat st;
+
+	if (host_path != NULL && lstat(host_path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
+		planner_warn(planner,
+			"%s is one of %ju names of the same file (hard links): under the others it is not %s", path,
+			(uintmax_t)st.st_nlink, kind == NODE_MASK ? "hidden" : "protected");
+}
+
 void rules_fence(struct planner *planner, enum node_kind kind, const char *path)
 {
 	struct node *node;
 
+	tell_other_names(planner, kind, path);
 	rules_pin_ancestors(planner, path);
 	node = planner_add_node(planner, kind, path);
 	if (node != NULL)

@@ -236,6 +236,41 @@ def made_privately(box):
     check(result.violations("denied_appeared"), f"it is not reported: {result.brief()}")
 
 
+@case("that a denied or protected file has other names is told")
+def other_names(box):
+    for name in ("secret", "kept"):
+        os.link(box.file(name, "x"), box.inside(f"{name}-too"))
+    box.file("alone", "x")
+    policy = box.policy_file(
+        {"version": 1, "extends": ":workspace-write", "filesystem": {"deny": ["secret", "alone"], "protect": ["kept"]}}
+    )
+    told = [w for w in box.sh("true", policy=policy).doc["enforcement"]["warnings"] if "hard links" in w]
+    check(len(told) == 2 and box.inside("kept") in told[0] + told[1] and "not hidden" in told[0] + told[1], f"{told}")
+
+
+@case("a mount of the host's in the workspace hides and protects as the rest does", only="root")
+def mount_in_the_workspace(box):
+    box.make("workspace/m")
+    script = (
+        f"mount -t tmpfs none {box.inside('m')} && cd {box.inside('m')} && mkdir -p a/b kept && echo SENTINEL >a/secret && "
+        f"echo before >kept/file && cd .. && exec {box.suite.pinfold} run --json -p $0 -w {box.workspace} -- /bin/sh -c "
+        "'cat m/a/secret; mv m/a m/x; echo after >m/kept/file; mv m/kept m/y; echo x >m/planted; rm -f m/new; echo x >m/new; "
+        "cat m/kept/file; umount m; echo held: tried' " + box.mark
+    )
+    policy = box.policy_file(
+        {
+            "version": 1,
+            "extends": ":workspace-write",
+            "process": {"identity": "caller"},
+            "filesystem": {"deny": ["m/a/secret", "m/planted"], "protect": ["m/kept"]},
+        }
+    )
+    live = box.begin(["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, policy])
+    result = held(live.result())
+    check("SENTINEL" not in result.out and "before" in result.out, result.brief())
+    check([v["path"] for v in result.violations()] == ["m/planted"], result.brief())
+
+
 @case("two thousand denied files are all hidden")
 def many_masks(box):
     for i in range(2000):
