@@ -196,6 +196,8 @@ class Box:
         return live
 
     def words(self, argv, options=(), policy=None, json_out=True):
+        # No policy of the cases has a time limit of its own: what holds is the default, which `patient` has to see.
+        unsaid = ["--timeout", "60s"] if host.SLOWNESS > 1 and "--timeout" not in options else []
         return [
             self.suite.pinfold,
             "run",
@@ -206,6 +208,7 @@ class Box:
             self.workspace,
             "-e",
             f"PINFOLD_TEST_MARK={self.mark}",
+            *unsaid,
             *options,
             "--",
             *argv,

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 
+from blackbox.box import patient
 from blackbox.suite import case, check
 
 BASE = {"version": 1, "extends": ":read-only"}
@@ -242,9 +243,8 @@ def current_directory(box):
 
 @case("200 runs, eight at once, do not cross and leave nothing")
 def many_runs(box):
-    words = " ".join(
-        f"'{word}'" for word in box.words(["/bin/sh", "-c", 'echo "$1" >out-$1; cat out-$1', "sh"], json_out=False)
-    )
+    script = ["/bin/sh", "-c", 'echo "$1" >out-$1; cat out-$1', "sh"]
+    words = " ".join(f"'{word}'" for word in patient(box.words(script, json_out=False)))
     done = subprocess.run(
         ["/bin/sh", "-c", f"seq 200 | xargs -P8 -I@ {words} @"],
         env=box.env,
