@@ -313,6 +313,8 @@ static int help_confine(struct launch *launch, struct error *err)
 {
 	if (map_ids(launch, err) < 0)
 		return -1;
+	if (launch->plan->identity.mapped && streams_give(&launch->streams, launch->launched->host_uid, err) < 0)
+		return -1;
 	return take_sources(launch, err) < 0 ? -1 : send_go(launch, err);
 }
 

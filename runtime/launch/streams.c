@@ -85,6 +85,16 @@ int streams_open(const struct plan *plan, struct streams *ret_streams, struct er
 	return 0;
 }
 
+/* Fallback: without CAP_CHOWN the pipes stay root's, and nothing is lost but the opening of /dev/stderr by its name. */
+int streams_give(const struct streams *streams, uid_t host_uid, struct error *err)
+{
+	for (int i = 0; i < 3; i++) {
+		if (streams->ours[i] >= 0 && fchown(streams->ours[i], host_uid, host_uid) < 0 && errno != EPERM)
+			return error_set_errno(err, ERROR_IO, errno, "fchown", "the pipe of stream %d", i);
+	}
+	return 0;
+}
+
 void streams_close_child(struct streams *streams)
 {
 	for (int i = 0; i < 3; i++) {

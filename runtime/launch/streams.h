@@ -12,6 +12,8 @@ struct streams {
 };
 
 must_check int streams_open(const struct plan *plan, struct streams *ret_streams, struct error *err);
+/* Makes the host uid of the command the owner of the pipes, which can be opened by their names then (/dev/stderr). */
+must_check int streams_give(const struct streams *streams, uid_t host_uid, struct error *err);
 /* Closes what is the child's and ours. */
 void streams_close_child(struct streams *streams);
 void streams_done(struct streams *streams);

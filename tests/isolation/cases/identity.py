@@ -111,3 +111,14 @@ def identity_caller(box):
     if result.doc["schema"] == "pinfold.error/1":
         raise Skip(f"refused: {result.doc['message']}")
     check(result.out.strip() == "0" and os.stat(box.inside("file")).st_uid == 0, result.brief())
+
+
+@case("streams that are captured can be opened again by their names")
+def streams_by_name(box):
+    script = "echo a >/dev/stdout; echo b >>/dev/stderr; echo c >/proc/self/fd/1; echo d >/proc/$$/fd/2; exit 0"
+    policies = [box.policy]
+    if os.geteuid() == 0:
+        policies.append(box.policy_file({"version": 1, "extends": box.policy, "process": {"identity": "caller"}}))
+    for policy in policies:
+        result = box.sh(script, policy=policy)
+        check((result.out, result.err) == ("a\nc\n", "b\nd\n"), f"{policy}: {result.brief()}")
