@@ -32,43 +32,74 @@ static int collect_warnings(pinfold_run *run, struct error *err)
 	return arena_check(arena, err);
 }
 
-/* A launch that the kernel refused knows the step; what stands behind it, and the remedy, the probe finds out. */
-static void explain_refusal(pinfold_host *host, const pinfold_command *command, struct error *err)
+/* What the report has no row for has its remedy all the same. */
+static void add_remedy(pinfold_host *host, struct error *err)
 {
-	const struct host_wants wants = {0};
-	struct error unprobed = {0};
 	char remedy[sizeof err->fix];
 
 	if (err->code != ERROR_UNENFORCEABLE || err->fix[0] != '\0')
 		return;
 	(void)pthread_mutex_lock(&host->lock);
-	if (host_probe(&host->host, command->command.workspace, &wants, &unprobed) == 0) {
-		for (enum host_fact fact = 0; fact < _FACT_COUNT && err->fix[0] == '\0'; fact++) {
-			if (fact != FACT_LANDLOCK && (fact < FACT_CGROUP2 || fact > FACT_CGROUP_CPU) &&
-				host->host.facts[fact].state == FACT_NO)
-				error_set_fix(err, "%s", host_fact_remedy(&host->host, fact, remedy, sizeof remedy));
-		}
+	for (enum host_fact fact = 0; fact < FACT_CGROUP2 && err->fix[0] == '\0'; fact++) {
+		bool for_root = fact == FACT_ID_MAP || fact == FACT_IDMAPPED_MOUNT;
+
+		if (fact != FACT_LANDLOCK && (!for_root || host->host.privileged) && host->host.facts[fact].state == FACT_NO)
+			error_set_fix(err, "%s", host_fact_remedy(&host->host, fact, remedy, sizeof remedy));
 	}
 	(void)pthread_mutex_unlock(&host->lock);
+}
+
+static int plan_run(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, bool checked,
+	pinfold_run *run, struct diag *diag, struct error *err)
+{
+	const struct policy *resolved = NULL;
+	struct plan *plan = NULL;
+
+	if (api_plan(host, policy, command, checked, &plan, diag, err) < 0)
+		return -1;
+	(void)plan_free(run->plan);
+	run->plan = plan;
+	run->warnings = NULL; /* in the arena of the other */
+	run->n_warnings = 0;
+	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0 ||
+		plan_allows_run(run->plan, resolved, err) < 0)
+		return -1;
+	return collect_warnings(run, err);
+}
+
+/*
+ * A run asks for little beforehand and takes the rest for granted. Refused, it asks for everything, as check does, and
+ * plans anew: then either the rows say why it cannot be, or it can be with what is left, and the report of the result
+ * says what that is.
+ */
+static int start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run *run,
+	struct diag *diag, struct error *err)
+{
+	struct error refusal = {0};
+
+	if (supervisor_start(run->plan, &run->supervisor, &refusal) == 0)
+		return 0;
+	if (refusal.code != ERROR_UNENFORCEABLE || !run->plan->enforcement.isolated) {
+		*err = refusal;
+		return -1;
+	}
+	if (plan_run(host, policy, command, true, run, diag, err) < 0)
+		return -1;
+	if (supervisor_start(run->plan, &run->supervisor, err) == 0)
+		return 0;
+	add_remedy(host, err);
+	return -1;
 }
 
 /* The host is planned on under its lock; the launch itself runs unlocked, so that many runs can start at once. */
 static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run *run,
 	struct diag *diag, struct error *err)
 {
-	const struct policy *resolved = NULL;
-
-	if (api_plan(host, policy, command, false, &run->plan, diag, err) < 0)
-		return -1;
-	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0 ||
-		plan_allows_run(run->plan, resolved, err) < 0 || collect_warnings(run, err) < 0)
+	if (plan_run(host, policy, command, false, run, diag, err) < 0)
 		return -1;
 	run->command = api_command_hold(command);
-	if (supervisor_start(run->plan, &run->supervisor, err) < 0) {
-		if (run->plan->enforcement.isolated)
-			explain_refusal(host, command, err);
+	if (start(host, policy, command, run, diag, err) < 0)
 		return -1;
-	}
 	run->cancel_fd = fcntl(supervisor_cancel_fd(run->supervisor), F_DUPFD_CLOEXEC, 0);
 	if (run->cancel_fd < 0)
 		return error_set_errno(err, ERROR_IO, errno, "dup", "the descriptor for cancelling");
