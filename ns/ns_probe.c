@@ -225,7 +225,7 @@ static int ask_identity(struct ns_probe *probe, struct trial_identity *own, stru
 	struct trial_identity **ret_identity, struct error *err)
 {
 	static const struct question user = {
-		0, "clone3 with CLONE_NEWUSER", false, 2, {step_nothing, step_nproc}, {NS_USER, NS_NPROC}};
+		0, "clone3 with CLONE_NEWUSER", false, 2, {step_nothing, step_nproc}, {NS_OWN_ID, NS_NPROC}};
 	static const struct question other = {
 		0, "clone3 with CLONE_NEWUSER", false, 2, {step_nothing, step_nproc}, {NS_ID_MAP, NS_NPROC}};
 	struct trial_finding nproc;
@@ -235,6 +235,10 @@ static int ask_identity(struct ns_probe *probe, struct trial_identity *own, stru
 	nproc = probe->findings[NS_NPROC];
 	if (ask(probe, &other, mapped, err) < 0)
 		return -1;
+	/* Root without CAP_SETFCAP may map others, but not itself (user_namespaces(7)). */
+	probe->findings[NS_USER] = probe->findings[NS_OWN_ID];
+	if (probe->privileged && probe->findings[NS_ID_MAP].works)
+		probe->findings[NS_USER] = probe->findings[NS_ID_MAP];
 	*ret_identity = probe->privileged && probe->findings[NS_ID_MAP].works ? mapped : own;
 	if (*ret_identity == own)
 		probe->findings[NS_NPROC] = nproc;
@@ -254,7 +258,7 @@ int ns_probe(struct ns_probe *probe, struct error *err)
 	if (ask_identity(probe, &own, &mapped, &identity, err) < 0)
 		return -1;
 	if (!probe->findings[NS_USER].works) {
-		for (int i = NS_USER + 1; i < _NS_ABILITY_COUNT; i++)
+		for (int i = 0; i < _NS_ABILITY_COUNT; i++)
 			probe->findings[i] = probe->findings[NS_USER];
 		return 0;
 	}

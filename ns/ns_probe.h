@@ -9,7 +9,8 @@
 #include "ns/trial.h"
 
 enum ns_ability {
-	NS_USER,
+	NS_USER,   /* some id can be mapped in a new one */
+	NS_OWN_ID, /* the caller's id is mapped */
 	NS_ID_MAP, /* a uid that is not the caller's is mapped */
 	NS_NPROC,  /* RLIMIT_NPROC is counted for the sandbox alone */
 	NS_MOUNT,

@@ -43,7 +43,8 @@ static void add_remedy(pinfold_host *host, struct error *err)
 	for (enum host_fact fact = 0; fact < FACT_CGROUP2 && err->fix[0] == '\0'; fact++) {
 		bool for_root = fact == FACT_ID_MAP || fact == FACT_IDMAPPED_MOUNT;
 
-		if (fact != FACT_LANDLOCK && (!for_root || host->host.privileged) && host->host.facts[fact].state == FACT_NO)
+		if (fact != FACT_LANDLOCK && (!for_root || host->host.privileged) &&
+			host->host.facts[fact].state == FACT_NO)
 			error_set_fix(err, "%s", host_fact_remedy(&host->host, fact, remedy, sizeof remedy));
 	}
 	(void)pthread_mutex_unlock(&host->lock);

@@ -27,6 +27,7 @@
 
 static const char *const names[_FACT_COUNT] = {
 	[FACT_USER_NAMESPACE] = "user_namespace",
+	[FACT_OWN_ID] = "own_id",
 	[FACT_MOUNT_NAMESPACE] = "mount_namespace",
 	[FACT_PID_NAMESPACE] = "pid_namespace",
 	[FACT_PROC_MOUNT] = "proc_mount",

@@ -23,7 +23,8 @@ enum fact_state {
 
 /* Each is tried as the launch would do it. Names (host_fact_name) are those of the fake hosts' JSON. */
 enum host_fact {
-	FACT_USER_NAMESPACE,  /* clone3 with CLONE_NEWUSER and writing the id maps */
+	FACT_USER_NAMESPACE,  /* clone3 with CLONE_NEWUSER and writing id maps */
+	FACT_OWN_ID,          /* the caller's own id can be mapped in it */
 	FACT_MOUNT_NAMESPACE, /* private root, open_tree, recursive mount_setattr, move_mount, tmpfs */
 	FACT_PID_NAMESPACE,
 	FACT_PROC_MOUNT, /* a fresh proc in a new pid namespace */

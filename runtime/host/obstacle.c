@@ -28,6 +28,13 @@
 static const char *const phrases[_OBSTACLE_COUNT] = {
 	[OBSTACLE_NONE] = "",
 	[OBSTACLE_MAX_USER_NAMESPACES] = "sysctl user.max_user_namespaces is 0",
+	[OBSTACLE_MAX_MNT_NAMESPACES] = "sysctl user.max_mnt_namespaces is 0",
+	[OBSTACLE_MAX_PID_NAMESPACES] = "sysctl user.max_pid_namespaces is 0",
+	[OBSTACLE_MAX_IPC_NAMESPACES] = "sysctl user.max_ipc_namespaces is 0",
+	[OBSTACLE_MAX_UTS_NAMESPACES] = "sysctl user.max_uts_namespaces is 0",
+	[OBSTACLE_MAX_CGROUP_NAMESPACES] = "sysctl user.max_cgroup_namespaces is 0",
+	[OBSTACLE_MAX_NET_NAMESPACES] = "sysctl user.max_net_namespaces is 0",
+	[OBSTACLE_NAMESPACES_SPENT] = "no more namespaces are allowed, here or in a user namespace around",
 	[OBSTACLE_USERNS_CLONE] = "sysctl kernel.unprivileged_userns_clone is 0",
 	[OBSTACLE_APPARMOR_USERNS] = "sysctl kernel.apparmor_restrict_unprivileged_userns is 1",
 	[OBSTACLE_OUTER_FILTER] = "an outer seccomp filter is in force",
@@ -55,11 +62,12 @@ static bool reads(const char *path, const char *value)
 	return strcmp(line, value) == 0;
 }
 
-static bool holds_max_user_namespaces(char *ret_name, size_t size)
+/* Where a limit of a user namespace around is met, the own one tells nothing. */
+static bool holds_always(char *ret_name, size_t size)
 {
 	(void)ret_name;
 	(void)size;
-	return reads("/proc/sys/user/max_user_namespaces", "0");
+	return true;
 }
 
 static bool holds_userns_clone(char *ret_name, size_t size)
@@ -130,24 +138,44 @@ static bool holds_proc_covered(char *ret_name, size_t size)
 struct suspicion {
 	int sys_errno;
 	enum obstacle obstacle;
-	bool (*holds)(char *ret_name, size_t size);
-	enum host_fact first, last; /* the facts that it can be behind */
+	const char *zero;                           /* the sysctl that is 0 then, or NULL: */
+	bool (*holds)(char *ret_name, size_t size); /* how it is found */
+	enum host_fact first, last;                 /* the facts that it can be behind */
 };
 
 static const struct suspicion suspicions[] = {
-	{ENOSPC, OBSTACLE_MAX_USER_NAMESPACES, holds_max_user_namespaces, FACT_USER_NAMESPACE, FACT_ID_MAP},
-	{EPERM, OBSTACLE_PROC_COVERED, holds_proc_covered, FACT_PROC_MOUNT, FACT_PROC_MOUNT},
-	{EPERM, OBSTACLE_USERNS_CLONE, holds_userns_clone, FACT_USER_NAMESPACE, FACT_LOOPBACK},
-	{EPERM, OBSTACLE_APPARMOR_USERNS, holds_apparmor_userns, FACT_USER_NAMESPACE, FACT_LOOPBACK},
-	{EACCES, OBSTACLE_APPARMOR_USERNS, holds_apparmor_userns, FACT_USER_NAMESPACE, FACT_LOOPBACK},
-	{ENOSYS, OBSTACLE_OUTER_FILTER, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
-	{EPERM, OBSTACLE_OUTER_FILTER, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
-	{EPERM, OBSTACLE_APPARMOR_PROFILE, holds_apparmor_profile, FACT_USER_NAMESPACE, FACT_LANDLOCK},
-	{EPERM, OBSTACLE_SELINUX, holds_selinux, FACT_USER_NAMESPACE, FACT_LANDLOCK},
-	{EACCES, OBSTACLE_APPARMOR_PROFILE, holds_apparmor_profile, FACT_USER_NAMESPACE, FACT_LANDLOCK},
-	{EACCES, OBSTACLE_SELINUX, holds_selinux, FACT_USER_NAMESPACE, FACT_LANDLOCK},
-	{EACCES, OBSTACLE_OUTER_FILTER, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{ENOSPC, OBSTACLE_MAX_USER_NAMESPACES, "/proc/sys/user/max_user_namespaces", NULL, FACT_USER_NAMESPACE,
+		FACT_ID_MAP},
+	{ENOSPC, OBSTACLE_MAX_MNT_NAMESPACES, "/proc/sys/user/max_mnt_namespaces", NULL, FACT_MOUNT_NAMESPACE,
+		FACT_DEVPTS_MOUNT},
+	{ENOSPC, OBSTACLE_MAX_PID_NAMESPACES, "/proc/sys/user/max_pid_namespaces", NULL, FACT_PID_NAMESPACE,
+		FACT_PROC_MOUNT},
+	{ENOSPC, OBSTACLE_MAX_IPC_NAMESPACES, "/proc/sys/user/max_ipc_namespaces", NULL, FACT_IPC_NAMESPACE,
+		FACT_IPC_NAMESPACE},
+	{ENOSPC, OBSTACLE_MAX_UTS_NAMESPACES, "/proc/sys/user/max_uts_namespaces", NULL, FACT_UTS_NAMESPACE,
+		FACT_UTS_NAMESPACE},
+	{ENOSPC, OBSTACLE_MAX_CGROUP_NAMESPACES, "/proc/sys/user/max_cgroup_namespaces", NULL, FACT_CGROUP_NAMESPACE,
+		FACT_CGROUP_NAMESPACE},
+	{ENOSPC, OBSTACLE_MAX_NET_NAMESPACES, "/proc/sys/user/max_net_namespaces", NULL, FACT_NET_NAMESPACE,
+		FACT_LOOPBACK},
+	{ENOSPC, OBSTACLE_NAMESPACES_SPENT, NULL, holds_always, FACT_USER_NAMESPACE, FACT_ID_MAP},
+	{EPERM, OBSTACLE_PROC_COVERED, NULL, holds_proc_covered, FACT_PROC_MOUNT, FACT_PROC_MOUNT},
+	{EPERM, OBSTACLE_USERNS_CLONE, NULL, holds_userns_clone, FACT_USER_NAMESPACE, FACT_LOOPBACK},
+	{EPERM, OBSTACLE_APPARMOR_USERNS, NULL, holds_apparmor_userns, FACT_USER_NAMESPACE, FACT_LOOPBACK},
+	{EACCES, OBSTACLE_APPARMOR_USERNS, NULL, holds_apparmor_userns, FACT_USER_NAMESPACE, FACT_LOOPBACK},
+	{ENOSYS, OBSTACLE_OUTER_FILTER, NULL, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{EPERM, OBSTACLE_OUTER_FILTER, NULL, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{EPERM, OBSTACLE_APPARMOR_PROFILE, NULL, holds_apparmor_profile, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{EPERM, OBSTACLE_SELINUX, NULL, holds_selinux, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{EACCES, OBSTACLE_APPARMOR_PROFILE, NULL, holds_apparmor_profile, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{EACCES, OBSTACLE_SELINUX, NULL, holds_selinux, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{EACCES, OBSTACLE_OUTER_FILTER, NULL, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
 };
+
+static bool holds(const struct suspicion *suspicion, char *ret_name, size_t size)
+{
+	return suspicion->zero != NULL ? reads(suspicion->zero, "0") : suspicion->holds(ret_name, size);
+}
 
 void obstacle_find(enum host_fact which, int sys_errno, char *ret_detail, size_t size)
 {
@@ -158,7 +186,7 @@ void obstacle_find(enum host_fact which, int sys_errno, char *ret_detail, size_t
 		char shown[128];
 
 		if (suspicion->sys_errno != sys_errno || which < suspicion->first || which > suspicion->last ||
-			!suspicion->holds(name, sizeof name))
+			!holds(suspicion, name, sizeof name))
 			continue;
 		(void)snprintf(ret_detail, size, "%s%s", phrases[suspicion->obstacle],
 			str_printable(name, shown, sizeof shown));

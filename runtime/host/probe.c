@@ -25,6 +25,7 @@
 /* NS_NEW_ROOT, the last, is no fact of its own: a launch that keeps the host's root does without. */
 static const enum host_fact ns_facts[NS_NEW_ROOT] = {
 	[NS_USER] = FACT_USER_NAMESPACE,
+	[NS_OWN_ID] = FACT_OWN_ID,
 	[NS_ID_MAP] = FACT_ID_MAP,
 	[NS_NPROC] = FACT_NPROC_PER_NAMESPACE,
 	[NS_MOUNT] = FACT_MOUNT_NAMESPACE,

@@ -25,6 +25,19 @@ struct enforcement_row *planner_add_row(struct planner *planner, const char *nam
 	return row;
 }
 
+/* "No space left on device" of a namespace that may not be made says nothing about a device: what was found is said. */
+static const char *lack_text(struct planner *planner, const struct fact *lack)
+{
+	const char *name = error_errno_name(lack->sys_errno);
+
+	if (lack->sys_errno == 0)
+		return arena_strdup(planner->arena, lack->detail[0] != '\0' ? lack->detail : lack->step);
+	if (lack->sys_errno == ENOSPC && lack->detail[0] != '\0')
+		return arena_printf(planner->arena, "%s: %s (%s)", lack->step, lack->detail, name);
+	return arena_printf(planner->arena, "%s: %s (%s)%s%s", lack->step, strerror(lack->sys_errno), name,
+		lack->detail[0] != '\0' ? "; " : "", lack->detail);
+}
+
 void planner_row_lacks(struct planner *planner, struct enforcement_row *row, enum host_fact fact)
 {
 	const struct fact *lack = &planner->host->facts[fact];
@@ -34,10 +47,7 @@ void planner_row_lacks(struct planner *planner, struct enforcement_row *row, enu
 	row->mechanism = NULL;
 	row->strength = STRENGTH_NONE;
 	row->scope = SCOPE_NONE;
-	row->reason = lack->sys_errno == 0
-		? arena_strdup(planner->arena, lack->detail[0] != '\0' ? lack->detail : lack->step)
-		: arena_printf(planner->arena, "%s: %s (%s)", lack->step, strerror(lack->sys_errno),
-			  error_errno_name(lack->sys_errno));
+	row->reason = lack_text(planner, lack);
 	if (row->reason != NULL && row->reason[0] == '\0')
 		row->reason = arena_printf(planner->arena, "%s is not to be had here", host_fact_name(fact));
 	if (host_fact_remedy(planner->host, fact, fix, sizeof fix)[0] != '\0')
@@ -101,6 +111,14 @@ static void turn_off(struct enforcement_row *row, const char *reason)
 	if (row == NULL)
 		return;
 	*row = (struct enforcement_row){.name = row->name, .state = ROW_OFF, .reason = reason};
+}
+
+static void add_user_namespace(struct planner *planner)
+{
+	struct enforcement_row *row = add(planner, "user_namespace", "clone3", FACT_USER_NAMESPACE);
+
+	if (!planner->plan->identity.mapped)
+		needs(planner, row, FACT_OWN_ID);
 }
 
 static void add_namespaces(struct planner *planner)
@@ -257,7 +275,7 @@ int planner_features(struct planner *planner, struct error *err)
 		return arena_check(planner->arena, err);
 	}
 	planner->plan->namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
-	(void)add(planner, "user_namespace", "clone3", FACT_USER_NAMESPACE);
+	add_user_namespace(planner);
 	(void)add(planner, "mount_namespace", "clone3", FACT_MOUNT_NAMESPACE);
 	(void)add(planner, "pid_namespace", "clone3", FACT_PID_NAMESPACE);
 	add_network(planner);

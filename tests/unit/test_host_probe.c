@@ -289,6 +289,29 @@ Test(host_probe, max_user_namespaces)
 	cr_expect_not_null(strstr(host_fact_remedy(&host, FACT_NET_NAMESPACE, buf, sizeof buf), "max_user_namespaces"));
 }
 
+static int allow_no_mount_namespace(void)
+{
+	return enter_namespaces(0) < 0 ? -1 : write_text("/proc/sys/user/max_mnt_namespaces", "0");
+}
+
+/* A pid namespace is asked for with a mount namespace, which is what is refused. */
+Test(host_probe, max_mnt_namespaces)
+{
+	static const enum host_fact lost[] = {
+		FACT_MOUNT_NAMESPACE, FACT_DEVPTS_MOUNT, FACT_PID_NAMESPACE, FACT_PROC_MOUNT};
+	struct host host = probe_in_child("a limit on mount namespaces", allow_no_mount_namespace);
+	char buf[240];
+
+	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].state, FACT_YES);
+	cr_expect_eq(host.facts[FACT_NET_NAMESPACE].state, FACT_YES);
+	for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+		cr_expect_eq(host.facts[lost[i]].sys_errno, ENOSPC, "%s", host_fact_name(lost[i]));
+		cr_expect_str_eq(host.facts[lost[i]].detail, "sysctl user.max_mnt_namespaces is 0");
+		cr_expect_str_eq(host_fact_remedy(&host, lost[i], buf, sizeof buf),
+			"set sysctl user.max_mnt_namespaces above 0");
+	}
+}
+
 static int cover_proc(void)
 {
 	if (enter_namespaces(CLONE_NEWNS) < 0)

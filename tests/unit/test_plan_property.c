@@ -312,13 +312,13 @@ Test(plan_property, old_kernel)
 	check_host("old-kernel", 8);
 }
 
-static __attribute__((noinline)) void check_lack(const struct world *world, enum host_fact fact, bool spared)
+static __attribute__((noinline)) void check_lack(
+	const struct world *world, const char *policy, enum host_fact fact, bool spared)
 {
 	struct host host = world_host("full");
 
 	host.facts[fact] = (struct fact){.state = FACT_NO, .sys_errno = 1, .step = "made up"};
-	cleanup_planned struct planned planned =
-		world_plan_at(world, &host, "{\"version\": 1, \"extends\": \":eval\"}", NULL);
+	cleanup_planned struct planned planned = world_plan_at(world, &host, policy, NULL);
 	cr_assert_not_null(planned.plan, "%s", planned_reason(&planned));
 	cr_expect_eq(enforcement_verdict(&planned.plan->enforcement) == ROW_ENFORCED, spared, "without %s",
 		host_fact_name(fact));
@@ -328,7 +328,8 @@ static __attribute__((noinline)) void check_lack(const struct world *world, enum
 Test(plan_property, every_lack_shows)
 {
 	static const enum host_fact spare[] = {FACT_CLOSE_RANGE, FACT_LANDLOCK, FACT_NPROC_PER_NAMESPACE,
-		FACT_CGROUP_KILL, FACT_CGROUP_SWAP, FACT_CGROUP_PIDS, FACT_CGROUP_CPU};
+		FACT_CGROUP_KILL, FACT_CGROUP_SWAP, FACT_CGROUP_PIDS, FACT_CGROUP_CPU, FACT_OWN_ID};
+	static const char eval[] = "{\"version\": 1, \"extends\": \":eval\"}";
 	struct world world;
 
 	world_init(&world, "/var/tmp");
@@ -337,7 +338,27 @@ Test(plan_property, every_lack_shows)
 
 		for (size_t i = 0; i < COUNT(spare); i++)
 			spared = spared || spare[i] == fact;
-		check_lack(&world, fact, spared);
+		check_lack(&world, eval, fact, spared);
+	}
+	world_done(&world);
+}
+
+/* Root without CAP_SETFCAP can map others, but not itself. */
+Test(plan_property, lack_of_the_own_id_shows_where_it_is_kept)
+{
+	static const char caller[] =
+		"{\"version\": 1, \"extends\": \":workspace-write\", \"process\": {\"identity\": \"caller\"}}";
+	struct host host = world_host("full");
+	struct world world;
+
+	host.facts[FACT_OWN_ID] = (struct fact){.state = FACT_NO, .sys_errno = 1, .step = "uid_map"};
+	world_init(&world, "/var/tmp");
+	{
+		cleanup_planned struct planned kept = world_plan_at(&world, &host, caller, NULL);
+
+		cr_assert_not_null(kept.plan, "%s", planned_reason(&kept));
+		cr_expect_eq(
+			enforcement_find(&kept.plan->enforcement, false, "user_namespace")->state, ROW_UNENFORCEABLE);
 	}
 	world_done(&world);
 }
