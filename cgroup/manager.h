@@ -18,11 +18,11 @@ enum manager_unit {
 bool manager_runs(void);
 enum manager_unit manager_unit_of(const char *path);
 /* Whether the manager has marked the directory as delegated, by the attribute that it gives such ones (user.delegate,
- * and trusted.delegate before version 250). */
+ * and trusted.delegate, which only root can read). */
 bool manager_delegates(const char *path);
 /* Has the manager (root: the system's; else the user's own) make a transient scope with Delegate=yes, and this process
  * moved into it with all its threads. Returns when it is there; the scope ends with the last process in it. Blocks for
- * some 10 ms, at most 10 s. ERROR_UNENFORCEABLE with the manager's word where it refuses or cannot be reached. */
+ * some 10 ms, at most half a minute. ERROR_UNENFORCEABLE with the manager's word where it refuses or cannot be reached. */
 must_check int manager_enter_scope(struct error *err);
 
 #endif
