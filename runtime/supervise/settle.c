@@ -1,9 +1,8 @@
 /*
  * The outcome: how it ended, what it used, what was touched.
  *
- * The status is the reason for which the supervisor ended the tree, where it did; else what init reported of the command;
- * else, where init died without a word, how init died. Figures that were counted by the kernel for the whole tree (a
- * cgroup's CPU time) are exact; all others are marked as sampled, and what nobody measured stays unknown: never zero.
+ * The status is the reason for which the supervisor ended the tree, where it did; else what init reported of the
+ * command; else, where init died without a word, how init died. What it used is settle_usage.c's.
  */
 #include "runtime/supervise/settle.h"
 
@@ -18,6 +17,7 @@
 #include "runtime/supervise/events.h"
 #include "runtime/supervise/exec_failure.h"
 #include "runtime/supervise/process_names.h"
+#include "runtime/supervise/settle_usage.h"
 
 #define RUN_ID_BYTES      16
 #define SHELL_SIGNAL_BASE 128
@@ -226,86 +226,6 @@ static void settle_status(struct supervisor *s)
 		s->outcome.error = s->failure;
 }
 
-static int mark_sampled(struct outcome *outcome, const char *name, struct error *err)
-{
-	const char **slot = arena_push(outcome->arena, &outcome->usage_sampled, &outcome->n_usage_sampled);
-
-	if (slot == NULL)
-		return error_no_memory(err);
-	*slot = name;
-	return 0;
-}
-
-static void take_larger(struct outcome *outcome, uint64_t user_ns, uint64_t system_ns)
-{
-	if (outcome->cpu_user_ns != USAGE_UNKNOWN && user_ns + system_ns <= outcome->cpu_user_ns + outcome->cpu_system_ns)
-		return;
-	outcome->cpu_user_ns = user_ns;
-	outcome->cpu_system_ns = system_ns;
-}
-
-static int settle_cpu(struct supervisor *s, struct error *err)
-{
-	struct outcome *outcome = &s->outcome;
-	struct group *group = s->launched->group;
-	struct error no_count = {0};
-
-	if (group != NULL && group_cpu_usage(group, &outcome->cpu_user_ns, &outcome->cpu_system_ns, &no_count) == 0)
-		return 0;
-	outcome->cpu_user_ns = outcome->cpu_system_ns = USAGE_UNKNOWN;
-	if (s->facts.finished)
-		take_larger(outcome, s->facts.finish.cpu_user_ns, s->facts.finish.cpu_system_ns);
-	if (s->facts.exited)
-		take_larger(outcome, s->facts.exit.cpu_user_ns, s->facts.exit.cpu_system_ns);
-	if (s->sampler.sampled)
-		take_larger(outcome, s->sampler.last.cpu_user_ns, s->sampler.last.cpu_system_ns);
-	if (outcome->cpu_user_ns == USAGE_UNKNOWN)
-		return 0;
-	return mark_sampled(outcome, "cpu_user_ms", err) < 0 ? -1 : mark_sampled(outcome, "cpu_system_ms", err);
-}
-
-/* The largest process is a lower bound of the tree, and all there is of a run too short to be sampled. Its figure
- * counts the pages of mapped files as well: above a limit that was held it can be nothing else. */
-static uint64_t largest_process(const struct supervisor *s)
-{
-	uint64_t rss = s->facts.finished ? s->facts.finish.max_rss_bytes : 0;
-
-	return rss > s->plan->watch_memory_bytes ? 0 : rss;
-}
-
-static int settle_processes_peak(struct supervisor *s, struct error *err)
-{
-	struct outcome *outcome = &s->outcome;
-	uint64_t counted = s->facts.counted ? s->facts.figures.processes_peak : GROUP_UNKNOWN;
-
-	outcome->processes_peak = USAGE_UNKNOWN;
-	if (counted != GROUP_UNKNOWN && counted > 0) {
-		outcome->processes_peak = counted - (plan_is_confined(s->plan) ? 1 : 0); /* without init */
-		return 0;
-	}
-	if (!s->sampler.sampled)
-		return 0;
-	outcome->processes_peak = s->sampler.processes_peak;
-	if (s->facts.started && outcome->processes_peak == 0)
-		outcome->processes_peak = 1; /* the look came before the command */
-	return mark_sampled(outcome, "processes_peak", err);
-}
-
-static int settle_memory_peak(struct supervisor *s, struct error *err)
-{
-	struct outcome *outcome = &s->outcome;
-	uint64_t rss = largest_process(s);
-
-	if (s->facts.counted && s->facts.figures.memory_peak_bytes != GROUP_UNKNOWN) {
-		outcome->memory_peak_bytes = s->facts.figures.memory_peak_bytes;
-		return 0;
-	}
-	outcome->memory_peak_bytes = s->sampler.sampled ? s->sampler.memory_peak : USAGE_UNKNOWN;
-	if (rss > 0 && (outcome->memory_peak_bytes == USAGE_UNKNOWN || rss > outcome->memory_peak_bytes))
-		outcome->memory_peak_bytes = rss;
-	return outcome->memory_peak_bytes == USAGE_UNKNOWN ? 0 : mark_sampled(outcome, "memory_peak_bytes", err);
-}
-
 static int touch(struct outcome *outcome, const char *name, struct error *err)
 {
 	const char **slot = arena_push(outcome->arena, &outcome->limits_touched, &outcome->n_limits_touched);
@@ -345,7 +265,7 @@ static int settle_touched(struct supervisor *s, struct error *err)
 
 	if (processes_were_used_up(s) && touch(outcome, "processes", err) < 0)
 		return -1;
-	if (outcome->n_limits_touched > 0 && !held_by_group(s) && mark_sampled(outcome, "limits_touched", err) < 0)
+	if (outcome->n_limits_touched > 0 && !held_by_group(s) && settle_mark_sampled(outcome, "limits_touched", err) < 0)
 		return -1;
 	if (s->cause != END_MEMORY && s->facts.counted && s->plan->group_limits.memory_bytes != GROUP_NO_LIMIT &&
 		s->facts.figures.memory_oom_kills != GROUP_UNKNOWN && s->facts.figures.memory_oom_kills > 0 &&
@@ -375,8 +295,7 @@ int settle(struct supervisor *s, struct error *err)
 	if (settle_memory(s, err) < 0)
 		return -1;
 	settle_status(s);
-	if (settle_cpu(s, err) < 0 || settle_processes_peak(s, err) < 0 || settle_memory_peak(s, err) < 0 ||
-		settle_touched(s, err) < 0 || prove_dead(s, err) < 0)
+	if (settle_usage(s, err) < 0 || settle_touched(s, err) < 0 || prove_dead(s, err) < 0)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		if (output_result(&s->outputs[i], outcome->arena, &outcome->streams[i], err) < 0)
