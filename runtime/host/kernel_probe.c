@@ -1,17 +1,24 @@
 /*
  * Single system calls, each with arguments that change nothing outside the child. They are made in a child because an
  * outer seccomp filter may answer a call it does not like by killing who made it.
+ *
+ * What the parent of a launch calls is made here with arguments that the kernel refuses: what it answers is asked
+ * elsewhere, here it is seen whether it answers at all, before this process itself calls.
  */
 #include "runtime/host/kernel_probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/sys.h"
 #include "seccomp/filter.h"
 
@@ -99,4 +106,44 @@ int kernel_probe(struct kernel_probe *ret_probe, struct error *err)
 	probe.landlock_abi = *abi;
 	*ret_probe = probe;
 	return 0;
+}
+
+/* CLONE_FS goes with neither a user nor a mount namespace (clone(2)): no process is made. */
+static int step_clone(void *userdata, struct error *err)
+{
+	struct clone_args args = {.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+			CLONE_NEWCGROUP | CLONE_NEWNET | CLONE_FS};
+
+	(void)userdata;
+	(void)err;
+	if (sys_clone3(&args) == 0)
+		_exit(1);
+	return 0;
+}
+
+static int step_mount(void *userdata, struct error *err)
+{
+	struct mount_attr nothing = {0};
+
+	(void)userdata;
+	(void)err;
+	(void)fd_close(sys_open_tree(-1, "", AT_EMPTY_PATH | OPEN_TREE_CLONE));
+	(void)sys_mount_setattr(-1, "", AT_EMPTY_PATH, &nothing);
+	return 0;
+}
+
+int kernel_probe_survival(struct trial_finding *ret_clone, struct trial_finding *ret_mount, struct error *err)
+{
+	static const trial_step steps[] = {step_mount, step_clone};
+	struct trial_finding findings[2];
+	struct trial trial = {.clone_step = "clone3", .steps = steps, .n_steps = 2, .timeout_ns = TRIAL_TIMEOUT_NS};
+
+	if (trial_run(&trial, findings, err) < 0)
+		return -1;
+	*ret_mount = findings[0];
+	*ret_clone = findings[1];
+	/* Who dies of the first says nothing of the second: it is asked alone. */
+	trial.steps = &steps[1];
+	trial.n_steps = 1;
+	return findings[0].works ? 0 : trial_run(&trial, ret_clone, err);
 }

@@ -94,6 +94,15 @@ static bool holds_outer_filter(char *ret_name, size_t size)
 		strstr(buf_str(&status), "\nSeccomp:\t2\n") != NULL;
 }
 
+/* No errno is the word of who died of the asking. */
+static bool holds_killing_filter(char *ret_name, size_t size)
+{
+	if (!holds_outer_filter(NULL, 0))
+		return false;
+	(void)snprintf(ret_name, size, " and kills who asks");
+	return true;
+}
+
 /* AppArmor: "docker-default (enforce)". */
 static bool holds_apparmor_profile(char *ret_name, size_t size)
 {
@@ -169,6 +178,7 @@ static const struct suspicion suspicions[] = {
 	{EPERM, OBSTACLE_SELINUX, NULL, holds_selinux, FACT_USER_NAMESPACE, FACT_LANDLOCK},
 	{EACCES, OBSTACLE_APPARMOR_PROFILE, NULL, holds_apparmor_profile, FACT_USER_NAMESPACE, FACT_LANDLOCK},
 	{EACCES, OBSTACLE_SELINUX, NULL, holds_selinux, FACT_USER_NAMESPACE, FACT_LANDLOCK},
+	{0, OBSTACLE_OUTER_FILTER, NULL, holds_killing_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
 	{EACCES, OBSTACLE_OUTER_FILTER, NULL, holds_outer_filter, FACT_USER_NAMESPACE, FACT_LANDLOCK},
 };
 

@@ -99,11 +99,23 @@ static struct ns_probe ns_probe_for(const struct host *host)
 		.timeout_ns = TRIAL_TIMEOUT_NS};
 }
 
+/* Then nothing else can be had, and the asking itself may be deadly. */
+static bool learn_without_user_namespace(struct host *host)
+{
+	const struct fact lack = host->facts[FACT_USER_NAMESPACE];
+
+	for (int i = 0; lack.state == FACT_NO && i < NS_NEW_ROOT; i++)
+		learn(host, ns_facts[i], lack);
+	if (lack.state == FACT_NO)
+		learn(host, FACT_IDMAPPED_MOUNT, lack);
+	return lack.state == FACT_NO;
+}
+
 static int probe_namespaces(struct host *host, struct error *err)
 {
 	struct ns_probe probe = ns_probe_for(host);
 
-	if (!any_unknown(host, ns_facts, NS_NEW_ROOT))
+	if (!any_unknown(host, ns_facts, NS_NEW_ROOT) || learn_without_user_namespace(host))
 		return 0;
 	if (ns_probe(&probe, err) < 0)
 		return -1;
@@ -123,12 +135,28 @@ static int probe_idmapped_mount(struct host *host, const char *workspace, struct
 	struct ns_probe probe = ns_probe_for(host);
 	struct trial_finding finding;
 
-	if (host->facts[FACT_IDMAPPED_MOUNT].state != FACT_UNKNOWN)
+	if (host->facts[FACT_IDMAPPED_MOUNT].state != FACT_UNKNOWN || learn_without_user_namespace(host))
 		return 0;
 	/* Below "/" there are proc and the like, which cannot be id-mapped. */
 	if (ns_probe_idmapped_mount(&probe, workspace == NULL ? "/" : workspace, workspace == NULL, &finding, err) < 0)
 		return -1;
 	learn(host, FACT_IDMAPPED_MOUNT, fact_of_trial(host, FACT_IDMAPPED_MOUNT, &finding));
+	return 0;
+}
+
+/* Who survives the asking knows nothing more yet. */
+static int probe_survival(struct host *host, struct error *err)
+{
+	static const enum host_fact facts[] = {FACT_USER_NAMESPACE, FACT_MOUNT_NAMESPACE};
+	struct trial_finding findings[2];
+
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0 || !any_unknown(host, facts, 2))
+		return 0;
+	if (kernel_probe_survival(&findings[0], &findings[1], err) < 0)
+		return -1;
+	for (size_t i = 0; i < 2; i++)
+		if (!findings[i].works)
+			learn(host, facts[i], fact_of_trial(host, facts[i], &findings[i]));
 	return 0;
 }
 
@@ -161,7 +189,7 @@ int host_probe_landlock(struct host *host, struct error *err)
 	if (host->facts[FACT_LANDLOCK].state != FACT_UNKNOWN)
 		return 0;
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
-		return probe_kernel(host, err);
+		return probe_kernel(host, err) < 0 ? -1 : probe_survival(host, err);
 	if (kernel_landlock_abi(&abi) < 0) {
 		finding = (struct trial_finding){.sys_errno = errno};
 		(void)snprintf(finding.step, sizeof finding.step, "%s", "landlock_create_ruleset");
@@ -217,7 +245,7 @@ int host_probe_cgroup(struct host *host, const struct host_wants *wants, struct 
 
 int host_probe(struct host *host, const char *workspace, const struct host_wants *wants, struct error *err)
 {
-	if (probe_kernel(host, err) < 0 || probe_namespaces(host, err) < 0)
+	if (probe_kernel(host, err) < 0 || probe_survival(host, err) < 0 || probe_namespaces(host, err) < 0)
 		return -1;
 	if (probe_idmapped_mount(host, workspace, err) < 0)
 		return -1;

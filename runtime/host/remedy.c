@@ -41,7 +41,7 @@ static const struct remedy remedies[] = {
 		"kernel.apparmor_restrict_unprivileged_userns to 0"},
 	{ALL_KERNEL, ANY_ERRNO, OBSTACLE_PROC_COVERED, NULL,
 		"start the container with all of /proc visible: --security-opt systempaths=unconfined (docker), "
-		"--security-opt unmask=ALL (podman)"},
+		"--security-opt unmask=ALL (podman), --unshare-user and not as root (bubblewrap)"},
 	{ALL_KERNEL, ANY_ERRNO, OBSTACLE_OUTER_FILTER, NULL,
 		"let the outer seccomp filter pass clone3, mount and their like; for a container: "
 		"--security-opt seccomp=unconfined"},
@@ -65,6 +65,9 @@ static const struct remedy remedies[] = {
 		"make the root directory a mount point: do not start pinfold in a plain chroot"},
 	{FACT_USER_NAMESPACE, FACT_OWN_ID, EPERM, OBSTACLE_NONE, "uid_map",
 		"leave root its capabilities, CAP_SETFCAP among them, or start pinfold as an ordinary user"},
+	{FACT_USER_NAMESPACE, FACT_OWN_ID, EACCES, OBSTACLE_NONE, NULL,
+		"let the security module around pinfold (AppArmor, SELinux, Landlock) allow user namespaces and the writing "
+		"of their id maps"},
 	{ONE(FACT_USER_NAMESPACE), EINVAL, OBSTACLE_NONE, NULL, "use a kernel with CONFIG_USER_NS"},
 	{ONE(FACT_PID_NAMESPACE), EINVAL, OBSTACLE_NONE, NULL, "use a kernel with CONFIG_PID_NS"},
 	{ONE(FACT_IPC_NAMESPACE), EINVAL, OBSTACLE_NONE, NULL, "use a kernel with CONFIG_IPC_NS"},
@@ -131,7 +134,7 @@ static bool fits(const struct remedy *remedy, enum host_fact which, const struct
 /* Without a user namespace none of the others was tried: what mends it comes first. */
 static enum host_fact root_cause(const struct host *host, enum host_fact which)
 {
-	bool depends = which <= FACT_ID_MAP || which == FACT_NPROC_PER_NAMESPACE;
+	bool depends = which <= FACT_IDMAPPED_MOUNT || which == FACT_NPROC_PER_NAMESPACE;
 
 	return depends && host->facts[FACT_USER_NAMESPACE].state == FACT_NO ? FACT_USER_NAMESPACE : which;
 }

@@ -35,6 +35,7 @@
 #include "runtime/launch/streams.h"
 
 #define SETUP_NS_MAX (30 * NS_PER_S)
+#define DYING_MS     1000 /* from the end of its socket to the end of the child */
 
 struct launch {
 	const struct plan *plan;
@@ -281,6 +282,17 @@ static void keep_fds(struct launched *launched, uint32_t present, const int *fds
 	}
 }
 
+/* It is not reaped: that is left to who owns it. */
+static bool was_killed_by_filter(const struct launched *launched)
+{
+	struct pollfd gone = {.fd = launched->pidfd, .events = POLLIN};
+	siginfo_t info = {0};
+
+	(void)poll(&gone, 1, DYING_MS);
+	return waitid(P_PIDFD, (id_t)launched->pidfd, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) == 0 &&
+		info.si_code != CLD_EXITED && info.si_status == SIGSYS;
+}
+
 static int wait_ready(struct launched *launched, struct error *err)
 {
 	struct setup_message message;
@@ -304,6 +316,9 @@ static int wait_ready(struct launched *launched, struct error *err)
 		*err = message.error;
 		return -1;
 	}
+	if (size == 0 && was_killed_by_filter(launched))
+		return error_set(err, ERROR_UNENFORCEABLE, "launch",
+			"an outer seccomp filter killed the child while it built the boundary");
 	return error_set_errno(
 		err, ERROR_INTERNAL, size < 0 ? errno : 0, "launch", "the child ended while it built the boundary");
 }

@@ -402,6 +402,26 @@ Test(host_probe, a_filter_that_kills)
 	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].state, FACT_YES);
 }
 
+static int kill_mounts(void)
+{
+	return refuse_call(SYS_mount_setattr, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* A launch would die of it, not its child alone. */
+Test(host_probe, a_filter_that_kills_who_launches)
+{
+	struct host host = probe_in_child("an outer filter", kill_mounts);
+	char buf[240];
+
+	cr_expect_eq(host.facts[FACT_MOUNT_NAMESPACE].state, FACT_NO);
+	cr_expect_eq(host.facts[FACT_USER_NAMESPACE].state, FACT_YES);
+	cr_expect_eq(host.facts[FACT_LANDLOCK].state, FACT_YES);
+	cr_expect_str_eq(
+		host.facts[FACT_MOUNT_NAMESPACE].detail, "an outer seccomp filter is in force and kills who asks");
+	cr_expect_not_null(
+		strstr(host_fact_remedy(&host, FACT_MOUNT_NAMESPACE, buf, sizeof buf), "outer seccomp filter"));
+}
+
 static __attribute__((noinline)) void ask_for_landlock(struct fact *ret_fact)
 {
 	struct host host;

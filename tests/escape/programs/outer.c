@@ -2,13 +2,17 @@
  * Runs a command in an awkward or bounded environment: what a careless or hostile caller hands down to pinfold.
  *
  *   outer [--processes N] [--address-space MIB] [--files N] [--ignore SIGNO] [--block SIGNO] [--umask OCTAL]
- *         [--give FD FILE] [--refuse SYSCALL ERRNO] [--session] -- COMMAND [ARGUMENT...]
+ *         [--give FD FILE] [--refuse SYSCALL ERRNO] [--read-only-proc] [--session] -- COMMAND [ARGUMENT...]
  *
  * --give opens FILE as descriptor FD without close-on-exec. --refuse answers a system call, by number, with an errno
- * from a filter of our own. --session makes stdin the controlling terminal of a new session.
+ * from a filter of our own, or by death where the errno is "kill"; NUMBER:BITS only where the first argument has one of
+ * these bits, NUMBER=VALUE where it is this. --read-only-proc lets Landlock answer EACCES to who opens anything in
+ * /proc for writing, an id map for instance. --session makes stdin the controlling terminal of a new session.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -16,15 +20,20 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "hostile.h"
 
-#define REFUSED_MAX 16
+#define REFUSED_MAX 32
+#define CODE_MAX    6 /* for each */
 
-static struct {
-	unsigned number, error;
+static struct refusal {
+	unsigned number, answer;
+	char test; /* ':' or '=', or neither */
+	unsigned argument;
 } refused[REFUSED_MAX];
 static unsigned n_refused;
+static bool proc_is_read_only;
 
 static void limit(int resource, const char *value, rlim_t unit)
 {
@@ -72,19 +81,62 @@ static void new_session(void)
 
 static void install_refusals(void)
 {
-	struct sock_filter code[2 * REFUSED_MAX + 2] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	unsigned n = 1;
+	struct sock_filter code[CODE_MAX * REFUSED_MAX + 1];
+	unsigned n = 0;
 
 	for (unsigned i = 0; i < n_refused; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i].number, 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | refused[i].error);
+		const struct refusal *one = &refused[i];
+		unsigned short test = one->test == ':' ? BPF_JSET : BPF_JEQ;
+
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one->number, 0, one->test ? 3 : 1);
+		if (one->test) {
+			code[n++] = (struct sock_filter)BPF_STMT(
+				BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
+			code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, one->argument, 0, 1);
+		}
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, one->answer);
 	}
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = {.len = (unsigned short)n, .filter = code};
 	need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
 	need(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "seccomp");
+}
+
+static void refuse(const char *call, const char *answer)
+{
+	struct refusal *one = &refused[n_refused++];
+	char *end;
+
+	need(n_refused < REFUSED_MAX, "too many refusals");
+	one->number = (unsigned)strtoul(call, &end, 0);
+	one->test = *end;
+	one->argument = *end ? (unsigned)strtoul(end + 1, NULL, 0) : 0;
+	one->answer = strcmp(answer, "kill") == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | (unsigned)atoi(answer);
+}
+
+/* Landlock has no word for "everything but": all that lies in / is named, and /proc is not. */
+static void make_proc_read_only(void)
+{
+	struct landlock_ruleset_attr rules = {.handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE};
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0);
+	DIR *root = opendir("/");
+	const struct dirent *entry;
+
+	need(ruleset >= 0 && root != NULL, "landlock");
+	while ((entry = readdir(root)) != NULL) {
+		struct landlock_path_beneath_attr beneath = {.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE};
+		bool named = strcmp(entry->d_name, "..") != 0 && strcmp(entry->d_name, ".") != 0 &&
+			strcmp(entry->d_name, "proc") != 0;
+
+		beneath.parent_fd = openat(dirfd(root), entry->d_name, O_PATH | O_CLOEXEC);
+		if (named && beneath.parent_fd >= 0)
+			need(syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0,
+				entry->d_name);
+		close(beneath.parent_fd);
+	}
+	need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
+	need(syscall(SYS_landlock_restrict_self, ruleset, 0) == 0, "landlock_restrict_self");
 }
 
 /* Takes one option with its values from argv; returns how many words it was. */
@@ -98,10 +150,12 @@ static int option(char **argv)
 		give(argv[1], argv[2]);
 		return 3;
 	}
+	if (strcmp(argv[0], "--read-only-proc") == 0) {
+		proc_is_read_only = true;
+		return 1;
+	}
 	if (strcmp(argv[0], "--refuse") == 0) {
-		need(n_refused < REFUSED_MAX, "too many refusals");
-		refused[n_refused].number = (unsigned)atoi(argv[1]);
-		refused[n_refused++].error = (unsigned)atoi(argv[2]);
+		refuse(argv[1], argv[2]);
 		return 3;
 	}
 	if (strcmp(argv[0], "--processes") == 0)
@@ -128,6 +182,8 @@ int main(int argc, char **argv)
 	while (i < argc && strcmp(argv[i], "--") != 0)
 		i += option(argv + i);
 	need(i + 1 < argc, "no command");
+	if (proc_is_read_only)
+		make_proc_read_only();
 	if (n_refused > 0)
 		install_refusals();
 	execvp(argv[i + 1], argv + i + 1);
