@@ -230,9 +230,12 @@ static void limit_processes(struct planner *planner)
 	}
 	planner->plan->watch_processes = value;
 	enforce(row, "watchdog", STRENGTH_SUPERVISED, SCOPE_TREE);
-	row->reason = confines(planner)
-		? "the host's uid 0 has no kernel limit: the tree is killed when a sample finds more"
-		: "the kernel would count all of the caller's processes: the tree is killed when a sample finds more";
+	degrade(row,
+		confines(planner)
+			? "uid 0 has no kernel limit: the tree is killed when a sample finds more, which a fast burst can exceed"
+			: "the kernel would count all of the caller's processes: the tree is killed when a sample finds more, "
+			  "which a fast burst can exceed",
+		controller_fix(planner, FACT_CGROUP_PIDS, "a delegated cgroup v2 directory with the pids controller"));
 }
 
 static void limit_cpus(struct planner *planner)
