@@ -128,7 +128,9 @@ static void limit_cpu_time(struct planner *planner)
 	if (planner_has_controller(planner, FACT_CGROUP_CPU))
 		row->mechanism = "cgroup";
 	if (!counted)
-		row->reason = "CPU time of processes that end between two samples may be missed";
+		degrade(row,
+			"sampled: what processes use that live shorter than from one sample to the next may be missed",
+			controller_fix(planner, FACT_CGROUP2, "a cgroup v2 directory of your own"));
 	/* The kernel's own limit a process, should the supervisor be stopped. */
 	seconds = value / NS_PER_S + 2;
 	add_rlimit(planner, RLIMIT_CPU, "cpu", seconds, seconds + 1);

@@ -47,10 +47,23 @@ FEATURES = {
 # Rows that say something about the launch and have nothing of their own to violate from a shell.
 QUIET = {"landlock"}
 
+# Processes that are gone before anybody looks, and that nobody waits for.
+SHORT_LIVES = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(400):
+    if os.fork() == 0:
+        end = time.process_time() + 0.012
+        while time.process_time() < end: pass
+        os._exit(0)
+    time.sleep(0.008)
+print("ESCAPED")
+"""
+
 # Options, what exceeds the limit, and the status that must come of it.
 LIMITS = {
     "wall_time": (["--timeout", "1"], "sleep 20", "timed_out"),
-    "cpu_time": (["--cpu-time", "1", "--timeout", "20"], "while :; do :; done", "cpu_time_exceeded"),
+    "cpu_time": (["--cpu-time", "1", "--timeout", "20"], f"/usr/bin/python3 -c '{SHORT_LIVES}'", "cpu_time_exceeded"),
     "file_size": (
         ["--file-size", "4K"],
         "head -c 9000 /dev/zero >f; [ $(stat -c %s f) -gt 4096 ] && echo ESCAPED",
