@@ -1,7 +1,7 @@
 /*
  * Everything a launch needs, decided and formatted beforehand. Pure: made from a policy, a host and a command, without
  * looking at anything but the file tree (stat, readlink, readdir, and the small files that say where a git
- * checkout's data is). Launch and supervise only carry it out.
+ * checkout's data is, and its index). Launch and supervise only carry it out.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -68,6 +68,14 @@ struct plan_guard {
 	uint64_t device, inode; /* of root */
 };
 
+/* A checkout whose index host-side git reads where somebody uses git in the workspace. */
+struct plan_git {
+	const char *checkout, *directory; /* host paths; its git directory need not exist */
+	size_t hash_size;                 /* of its object names */
+	bool read_only;                   /* nothing inside can write the index */
+	bool strange;                     /* its index could not be read when the plan was made: warned about */
+};
+
 struct plan_identity {
 	uid_t inner_uid;
 	gid_t inner_gid;
@@ -101,6 +109,10 @@ struct plan {
 	unsigned affinity_cpus; /* 0: leave */
 	struct plan_guard *guards;
 	size_t n_guards;
+	struct plan_git *git; /* none where the policy leaves the repository's configuration to the command */
+	size_t n_git;
+	const char **git_known; /* the `.git` of repositories in them that were there before, and are protected */
+	size_t n_git_known;
 	const char **ancestors; /* host directories whose renaming takes a mask or a protection away */
 	size_t n_ancestors;
 	const char **late; /* host paths of what is masked when it appears */

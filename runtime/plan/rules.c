@@ -411,5 +411,6 @@ int planner_rules(struct planner *planner, struct error *err)
 	qsort(rules.list, rules.n, sizeof *rules.list, by_depth);
 	for (size_t i = 0; i < rules.n; i++)
 		rules_apply(planner, &rules, &rules.list[i]);
+	rules_settle_git(planner);
 	return arena_check(planner->arena, err);
 }

@@ -52,6 +52,16 @@ struct rule *rules_add(struct rules *rules, enum rule_kind kind, const char *pat
 bool rules_write(const struct rules *rules, const char *path);
 /* What the workspace needs where it is a git checkout whose data is elsewhere. All the policy's paths are in. */
 void rules_add_git(struct rules *rules);
+/* rules_gitlinks.c: a checkout whose index leads host-side git on, and a `.git` that is protected already. */
+void rules_add_git_place(struct rules *rules, const char *checkout, const char *directory, const char *common);
+void rules_add_git_known(struct rules *rules, const char *git_file);
+/* Protects the repositories that those indexes lead to. */
+void rules_add_gitlinks(struct rules *rules);
+/* When all rules are applied. */
+void rules_settle_git(struct planner *planner);
+/* Protects it and what `names` names in it, at any place. */
+void rules_protect(struct rules *rules, const char *path);
+void rules_protect_names(struct rules *rules, const char *directory, const char *const *names);
 /* Adds to the planner's nodes and guards what the rule asks for; all shallower ones were applied before. */
 void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule);
 

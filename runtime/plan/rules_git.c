@@ -11,7 +11,7 @@
  * workspace's own directory is writable. What that costs: where there are others, `git gc` inside cannot shorten their
  * reflogs, and fails.
  * Threat: host-side git looks into submodules by itself, `git status` does. So a submodule's `.git` file stays as it
- * is, and its git directory has the same things protected as any other.
+ * is, and its git directory has the same things protected as any other. What else it looks into: rules_gitlinks.c.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -36,10 +36,24 @@ static void add(struct rules *rules, enum rule_kind kind, const char *path)
 	rule->own = true;
 }
 
-static void protect_names(struct rules *rules, const char *directory, const char *const *names)
+/* What is protected: by the name that leads there, which may be a link on the way. */
+void rules_protect(struct rules *rules, const char *path)
+{
+	bool exists = false;
+	struct rule *rule = rules_add(
+		rules, RULE_PROTECT, path == NULL ? NULL : planner_canonical(rules->planner, path, &exists), path);
+
+	if (rule == NULL)
+		return;
+	rule->given = path;
+	rule->optional = true;
+	rule->own = true;
+}
+
+void rules_protect_names(struct rules *rules, const char *directory, const char *const *names)
 {
 	for (; *names != NULL; names++)
-		add(rules, RULE_PROTECT, planner_join(rules->planner, directory, *names));
+		rules_protect(rules, planner_join(rules->planner, directory, *names));
 }
 
 static bool has_rule(const struct rules *rules, enum rule_kind kind, const char *path)
@@ -88,18 +102,60 @@ static void add_submodules(struct rules *rules, const char *own)
 
 	git_directory_submodules(planner->arena, planner->workspace, own, &list, &n);
 	for (size_t i = 0; i < n; i++) {
-		add(rules, RULE_PROTECT, planner_join(planner, list[i].checkout, ".git"));
+		const char *git_file = planner_join(planner, list[i].checkout, ".git");
+
+		rules_protect(rules, git_file);
+		rules_add_git_known(rules, git_file);
+		rules_add_git_place(rules, list[i].checkout, list[i].directory, list[i].directory);
 		add(rules, RULE_WRITE, list[i].directory);
-		protect_names(rules, list[i].directory, git_directory_runs_code);
+		rules_protect_names(rules, list[i].directory, git_directory_runs_code);
+	}
+}
+
+/* Threat: the workspace may be a directory of a repository. What that has as gitlinks in it the command can fill. */
+static void add_enclosing(struct rules *rules)
+{
+	struct planner *planner = rules->planner;
+	const char *at = planner->workspace;
+	const char *slash;
+
+	while (at != NULL && (slash = strrchr(at, '/')) != NULL && slash != at) {
+		const char *own;
+		struct stat st;
+
+		at = arena_strndup(planner->arena, at, (size_t)(slash - at));
+		own = at == NULL ? NULL : planner_join(planner, at, ".git");
+		if (own == NULL || lstat(own, &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode)) {
+			rules_add_git_place(rules, at, own, own);
+		} else {
+			struct git_directory found = git_directory_find(planner->arena, at);
+
+			if (found.common != NULL)
+				rules_add_git_place(
+					rules, at, found.own != NULL ? found.own : found.common, found.common);
+		}
+		return;
 	}
 }
 
 /* Of a whole repository; where the policy leaves its modules to the command, they are left to it. */
 static void add_own_submodules(struct rules *rules)
 {
-	const char *own = planner_join(rules->planner, rules->planner->workspace, ".git");
-	const char *modules = own == NULL ? NULL : planner_join(rules->planner, own, "modules");
+	struct planner *planner = rules->planner;
+	const char *own = planner_join(planner, planner->workspace, ".git");
+	const char *modules = own == NULL ? NULL : planner_join(planner, own, "modules");
+	const char *config = own == NULL ? NULL : planner_join(planner, own, "config");
+	const char *place;
+	bool exists = false;
 
+	if (config == NULL || !has_rule(rules, RULE_PROTECT, config))
+		return;
+	add_enclosing(rules);
+	place = planner_canonical(planner, own, &exists);
+	if (place != NULL)
+		rules_add_git_place(rules, planner->workspace, place, place);
 	if (modules != NULL && has_rule(rules, RULE_PROTECT, modules))
 		add_submodules(rules, own);
 }
@@ -123,6 +179,19 @@ static bool protect_siblings(struct rules *rules, const char *common)
 	return true;
 }
 
+/* Threat: some keep the worktrees in the main one, whose index the command may write: it leads git into the workspace. */
+static void add_main_worktree(struct rules *rules, const char *common)
+{
+	struct planner *planner = rules->planner;
+	const char *slash = strrchr(common, '/');
+	const char *main = arena_strndup(planner->arena, common, slash == common ? 1 : (size_t)(slash - common));
+
+	if (main == NULL || strcmp(slash, "/.git") != 0 || !planner_is_below(planner->workspace, main))
+		return;
+	rules_add_git_known(rules, planner_join(planner, planner->workspace, ".git"));
+	rules_add_git_place(rules, main, common, common);
+}
+
 static void add_outside(struct rules *rules, const struct git_directory *found, bool write)
 {
 	struct planner *planner = rules->planner;
@@ -138,11 +207,13 @@ static void add_outside(struct rules *rules, const struct git_directory *found, 
 	add(rules, write ? RULE_WRITE : RULE_READ, found->common);
 	if (!write)
 		return;
-	add(rules, RULE_PROTECT, planner_join(planner, planner->workspace, ".git"));
-	protect_names(rules, found->common, git_directory_runs_code);
+	rules_protect(rules, planner_join(planner, planner->workspace, ".git"));
+	rules_protect_names(rules, found->common, git_directory_runs_code);
+	add_main_worktree(rules, found->common);
+	rules_add_git_place(rules, planner->workspace, found->own != NULL ? found->own : found->common, found->common);
 	if (found->own != NULL) {
 		add(rules, RULE_WRITE, found->own);
-		protect_names(rules, found->own, own_runs_code);
+		rules_protect_names(rules, found->own, own_runs_code);
 	}
 	add_submodules(rules, found->own != NULL ? found->own : found->common);
 }
@@ -161,8 +232,9 @@ void rules_add_git(struct rules *rules)
 	case GIT_INSIDE:
 		if (!write)
 			break;
-		add(rules, RULE_PROTECT, planner_join(planner, planner->workspace, ".git"));
-		protect_names(rules, found.common, git_directory_runs_code);
+		rules_protect(rules, planner_join(planner, planner->workspace, ".git"));
+		rules_protect_names(rules, found.common, git_directory_runs_code);
+		rules_add_git_place(rules, planner->workspace, found.common, found.common);
 		break;
 	case GIT_UNVERIFIED:
 		if ((write || planner->policy->root != ROOT_HOST) &&
@@ -172,4 +244,5 @@ void rules_add_git(struct rules *rules)
 	case GIT_LINKED_WORKTREE:
 	case GIT_SUBMODULE: add_outside(rules, &found, write); break;
 	}
+	rules_add_gitlinks(rules);
 }

@@ -26,6 +26,7 @@
 
 #include "base/monotime.h"
 #include "runtime/supervise/events.h"
+#include "runtime/supervise/gitlinks.h"
 #include "runtime/supervise/sampling.h"
 #include "runtime/supervise/settle.h"
 
@@ -234,7 +235,8 @@ int ending_tree_dead(struct supervisor *s, struct error *err)
 	s->monitor = mount_monitor_free(s->monitor);
 	feed_close(&s->feed);
 	kill_orphans(s);
-	if (clear_group(s, err) < 0 || guard_finish(s->guard, err) < 0)
+	if (clear_group(s, err) < 0 || guard_finish(s->guard, err) < 0 ||
+		gitlinks_finish(s->plan, &s->violations, &s->guard_hooks, err) < 0)
 		return -1;
 	if (s->facts.finish.left > 0 && settle_unkillable(s, err) < 0)
 		return -1;

@@ -125,6 +125,19 @@ int removal_take_away(int dirfd, const char *name, char ret_name[REMOVAL_NAME_SI
 	return -1;
 }
 
+int removal_set_aside(int dirfd, const char *name, char ret_name[REMOVAL_NAME_SIZE])
+{
+	for (unsigned round = 0; round < TAKE_ROUNDS; round++) {
+		if (move_to_fresh(dirfd, name, dirfd, ret_name) == 0)
+			return 0;
+		if (errno == EACCES && removal_make_accessible(dirfd) < 0)
+			errno = EPERM;
+		if (errno != EACCES && errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
 static bool is_dot(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;

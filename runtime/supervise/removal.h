@@ -17,6 +17,9 @@ enum removal_taken {
  * -1 with errno: it is still there. */
 int removal_take_away(int dirfd, const char *name, char ret_name[REMOVAL_NAME_SIZE]);
 
+/* The same for what must not be lost: nothing is removed, whatever it is. 0 with its new name, or -1 with errno. */
+int removal_set_aside(int dirfd, const char *name, char ret_name[REMOVAL_NAME_SIZE]);
+
 enum removal_result {
 	REMOVAL_DONE,       /* it is gone */
 	REMOVAL_UNFINISHED, /* the budget was used up: go on */

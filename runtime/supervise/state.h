@@ -82,6 +82,7 @@ struct supervisor {
 	struct feed feed;
 	struct watcher *watcher;
 	struct guard *guard;
+	struct guard_hooks guard_hooks;
 	struct moves moves;
 	struct mount_monitor *monitor;
 	struct sampler sampler;

@@ -199,8 +199,6 @@ static int watch(struct supervisor *s, struct error *err)
 
 static int prepare(struct supervisor *s, struct error *err)
 {
-	const struct guard_hooks guard_hooks = {on_lost, s};
-
 	if (settle_init(s, err) < 0 || loop_new(&s->loop, err) < 0)
 		return -1;
 	s->buffer = malloc(OUTPUT_BUFFER_SIZE);
@@ -212,10 +210,11 @@ static int prepare(struct supervisor *s, struct error *err)
 	if (loop_add_fd(s->loop, &s->cancel, s->cancel_fd, EPOLLIN, on_cancel, s, err) < 0)
 		return -1;
 	s->violations = (struct violations){.arena = s->outcome.arena, .added = on_violation, .userdata = s};
+	s->guard_hooks = (struct guard_hooks){on_lost, s};
 	s->output_events = (struct output_events){on_chunk, on_consumer_gone, on_output_finished, s};
 	if (watcher_new(s->loop, &s->watcher, err) < 0 || moves_start(&s->moves, s->plan, s->watcher, s->loop, err) < 0)
 		return -1;
-	return guard_new(s->plan, s->loop, s->watcher, &s->violations, &guard_hooks, &s->guard, err);
+	return guard_new(s->plan, s->loop, s->watcher, &s->violations, &s->guard_hooks, &s->guard, err);
 }
 
 static struct supervisor *supervisor_new(const struct plan *plan)
