@@ -5,6 +5,7 @@
  */
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -12,6 +13,8 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define SCRATCH_HOME "/tmp/.home"
+
+#define GIT_CONFIG_COUNT_MAX 1000
 
 struct variables {
 	struct planner *planner;
@@ -97,6 +100,42 @@ static const char *home(const struct planner *planner)
 	return planner->command->home != NULL ? planner->command->home : "/";
 }
 
+/* The number of configurations that the variables give git already. False where that is no number: git fails then. */
+static bool count_git_config(struct variables *variables, unsigned *ret_n)
+{
+	char **entry = find(variables, "GIT_CONFIG_COUNT");
+	const char *said = entry == NULL ? "0" : strchr(*entry, '=') + 1;
+	char *end;
+	unsigned long n = strtoul(said, &end, 10);
+
+	*ret_n = (unsigned)n;
+	return *end == '\0' && n < GIT_CONFIG_COUNT_MAX;
+}
+
+/* `git gc` inside leaves the reflogs alone, which it could not shorten, and does the rest. */
+static void set_git_config(struct variables *variables)
+{
+	static const char *const names[] = {"gc.reflogExpire", "gc.reflogExpireUnreachable"};
+	struct arena *arena = variables->planner->arena;
+	const char *count;
+	unsigned n;
+
+	if (!count_git_config(variables, &n))
+		return;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++, n++) {
+		const char *key = arena_printf(arena, "GIT_CONFIG_KEY_%u", n);
+		const char *value = arena_printf(arena, "GIT_CONFIG_VALUE_%u", n);
+
+		if (key == NULL || value == NULL)
+			return;
+		set(variables, key, names[i]);
+		set(variables, value, "never");
+	}
+	count = arena_printf(arena, "%u", n);
+	if (count != NULL)
+		set(variables, "GIT_CONFIG_COUNT", count);
+}
+
 int planner_environment(struct planner *planner, struct error *err)
 {
 	const struct policy *policy = planner->policy;
@@ -111,6 +150,8 @@ int planner_environment(struct planner *planner, struct error *err)
 	pass(&variables);
 	for (size_t i = 0; i < policy->n_env_set; i++)
 		set(&variables, policy->env_set[i].name, policy->env_set[i].value);
+	if (planner->keep_reflogs)
+		set_git_config(&variables);
 	/* These two are facts, not wishes. */
 	set(&variables, "PWD", plan->directory);
 	set(&variables, "PINFOLD", "1");

@@ -52,6 +52,7 @@ struct planner {
 	size_t n_nodes;
 	struct node_index *index; /* nodes by path */
 	struct path_set made;     /* what the operations so far have made */
+	bool keep_reflogs;        /* git cannot shorten the reflogs of all worktrees inside */
 	bool globs_cut;           /* the bound on entries looked at was met */
 	bool idmap_lost;          /* best-effort where no mount can be id-mapped: the mounts are as they are */
 	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */

@@ -8,8 +8,8 @@
  * `read` of the git directory takes it away, or its writing.
  *
  * Threat: other worktrees of the repository belong to somebody else, another run perhaps. In COMMON/worktrees only the
- * workspace's own directory is writable. What that costs: where there are others, `git gc` inside cannot shorten their
- * reflogs, and fails.
+ * workspace's own directory is writable. `git gc` would lock each HEAD there to shorten its reflog, and fail. So where
+ * there are others, environment.c tells git to keep reflogs as they are.
  * Threat: host-side git looks into submodules by itself, `git status` does. So a submodule's `.git` file stays as it
  * is, and its git directory has the same things protected as any other. What else it looks into: rules_gitlinks.c.
  */
@@ -112,6 +112,16 @@ static void add_submodules(struct rules *rules, const char *own)
 	}
 }
 
+/* git gc shortens the reflogs of all worktrees, and fails where those of others cannot be written. */
+static void keep_reflogs(struct rules *rules, const char *common, const char *own)
+{
+	struct planner *planner = rules->planner;
+	const char **list;
+	size_t n;
+
+	planner->keep_reflogs |= !git_directory_worktrees(planner->arena, common, &list, &n) || n > (own == NULL ? 0 : 1);
+}
+
 /* Threat: the workspace may be a directory of a repository. What that has as gitlinks in it the command can fill. */
 static void add_enclosing(struct rules *rules)
 {
@@ -156,6 +166,7 @@ static void add_own_submodules(struct rules *rules)
 	place = planner_canonical(planner, own, &exists);
 	if (place != NULL)
 		rules_add_git_place(rules, planner->workspace, place, place);
+	keep_reflogs(rules, own, NULL);
 	if (modules != NULL && has_rule(rules, RULE_PROTECT, modules))
 		add_submodules(rules, own);
 }
@@ -209,6 +220,7 @@ static void add_outside(struct rules *rules, const struct git_directory *found, 
 		return;
 	rules_protect(rules, planner_join(planner, planner->workspace, ".git"));
 	rules_protect_names(rules, found->common, git_directory_runs_code);
+	keep_reflogs(rules, found->common, found->own);
 	add_main_worktree(rules, found->common);
 	rules_add_git_place(rules, planner->workspace, found->own != NULL ? found->own : found->common, found->common);
 	if (found->own != NULL) {

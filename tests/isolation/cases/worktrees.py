@@ -1,6 +1,7 @@
 """Workspaces whose git data lies elsewhere: linked worktrees and submodules."""
 
 import os
+import shutil
 import subprocess
 
 from blackbox.suite import case, check
@@ -71,6 +72,43 @@ def in_a_worktree(box):
 @case("git works in a linked worktree under :eval", needs=["git"])
 def in_a_worktree_of_a_small_system(box):
     check_work(box, new_worktree(box)[1], policy=":eval")
+
+
+@case("git gc works where a repository has more worktrees", needs=["git"])
+def among_worktrees(box):
+    repository, tree = new_worktree(box)
+    others = [os.path.join(box.dir, name) for name in ("other", "gone", "long-gone")]
+    for other in others:
+        host_git(box, repository, "worktree", "add", "-q", other)
+        box.file(f"{other}/g", other)
+        host_git(box, other, "add", "g")
+        host_git(box, other, "commit", "-qm", "of another")
+    for other in others[1:]:
+        shutil.rmtree(other)
+    old = f"{repository}/.git/worktrees/long-gone"  # which git gc would forget
+    for path in (*(os.path.join(old, name) for name in os.listdir(old)), old):
+        os.utime(path, (0, 0))
+    reflog = open(f"{repository}/.git/worktrees/other/logs/HEAD", encoding="utf-8").read()
+    check_work(box, tree)
+    for words in ("gc -q --prune=now", "gc --auto", "maintenance run", "repack -adq", "prune", "pack-refs --all"):
+        result = box.sh(f"git {words}")
+        check(result.code == 0 and not result.violations(), f"git {words}: {result.brief()}")
+    result = box.sh("env; git config --list", options=["-e", "GIT_CONFIG_COUNT=1", "-e", "GIT_CONFIG_KEY_0=a.b", "-e", "GIT_CONFIG_VALUE_0=c"])
+    check("a.b=c" in result.out and "gc.reflogexpire=never" in result.out, result.brief())
+    check(open(f"{repository}/.git/worktrees/other/logs/HEAD", encoding="utf-8").read() == reflog, "a reflog changed")
+    for path in (repository, tree, others[0]):
+        host_git(box, path, "fsck", "--strict")
+        check(host_git(box, path, "status", "--short") == "", f"the host sees changes in {path}")
+    host_git(box, repository, "gc", "-q")
+
+
+@case("git gc works in a repository that has worktrees", needs=["git"])
+def with_worktrees(box):
+    repository, tree = new_worktree(box)
+    box.workspace = repository
+    result = box.sh("git gc -q && git gc -q --prune=now")
+    check(result.code == 0, result.brief())
+    host_git(box, tree, "fsck", "--strict")
 
 
 @case("git works in a submodule", needs=["git"])
