@@ -142,6 +142,8 @@ struct git_links git_links_read(struct arena *arena, int directory_fd, int check
 	parse(&search, &text, shared);
 	if (search.found.wrong == NULL && shared[0] != '\0')
 		read_shared(&search, shared);
+	else if (search.found.wrong == NULL && search.any)
+		search.found.wrong = "a gitlink has no name";
 	return search.found;
 }
 

@@ -130,6 +130,8 @@ Test(git_index, refuses_what_it_cannot_tell)
 	expect("", "echo DIRC >.git/index", "!it is no index");
 	expect("", "git update-index --split-index && rm .git/sharedindex.*",
 		"!the shared index that it names does not exist");
+	expect("", "git update-index --split-index && link file-2 && sed -i s/link/LINK/ .git/index",
+		"!a gitlink has no name");
 	expect("", "link aa/sub && sed -i s,aa/sub,../sub, .git/index", "!a gitlink leads out of the checkout");
 	expect("", "link aa/sub && sed -i s,aa/sub,/a/sub, .git/index", "!a gitlink leads out of the checkout");
 	expect("", "link aa/sub && sed -i s,aa/sub,aa//ub, .git/index", "!a gitlink leads out of the checkout");

@@ -208,6 +208,17 @@ def strange_index(box):
         check(git(box, main, "status", "--short", "f").stdout == "", f"{name}: git does not work any more")
 
 
+@case("an index that nobody could read before stays, and that is told", needs=["git"])
+def strange_before(box):
+    box.workspace = repository(box, "repository")
+    os.rename(box.inside(".git/index"), box.inside("kept"))
+    os.symlink("../kept", box.inside(".git/index"))
+    result = box.sh("git status --short; echo held: looked")
+    warnings = result.doc["enforcement"]["warnings"]
+    check(any(".git/index is not looked at" in warning for warning in warnings), f"told: {warnings}")
+    check(not result.violations() and os.path.islink(box.inside(".git/index")), result.brief())
+
+
 @case("repositories that no index has are left alone", needs=["git"])
 def nested(box):
     box.workspace = main = with_submodule(box)
