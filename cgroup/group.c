@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -51,7 +50,7 @@ static int make_directory(int base_fd, char name[GROUP_NAME_MAX], struct error *
 	/* The clock serves as counter: no state is shared between threads, and a clash is seen by mkdir. */
 	for (int i = 0; i < MAKE_TRIES; i++) {
 		group_name_format(maker, monotime_ns(), name, GROUP_NAME_MAX);
-		if (mkdirat(base_fd, name, 0755) == 0)
+		if (group_base_mkdir(base_fd, name) == 0)
 			return 0;
 		if (errno != EEXIST)
 			break;
@@ -72,7 +71,7 @@ static int open_directory(struct group *group, struct error *err)
 
 static int make_inner(struct group *group, struct error *err)
 {
-	if (mkdirat(group->fd, INNER_NAME, 0755) == 0)
+	if (group_base_mkdir(group->fd, INNER_NAME) == 0)
 		group->inner_fd = openat(group->fd, INNER_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (group->inner_fd < 0)
 		return error_set_errno(

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -155,6 +156,14 @@ int group_base_find(char *ret_path, size_t size, struct error *err)
 	if (n > strlen(leaf) && strcmp(ret_path + n - strlen(leaf), leaf) == 0)
 		ret_path[n - strlen(leaf)] = '\0';
 	return 0;
+}
+
+/* A umask that takes the owner's own rights would leave a group that an ordinary user can neither enter nor remove. */
+int group_base_mkdir(int fd, const char *name)
+{
+	if (mkdirat(fd, name, 0755) < 0)
+		return -1;
+	return fchmodat(fd, name, 0755, 0);
 }
 
 int group_base_share(int fd, struct error *err)

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -87,7 +86,7 @@ static int move_aside(struct place *place)
 {
 	cleanup_close int leaf = -1;
 
-	if (mkdirat(place->fd, PLACE_SUPERVISOR, 0755) < 0 && errno != EEXIST)
+	if (group_base_mkdir(place->fd, PLACE_SUPERVISOR) < 0 && errno != EEXIST)
 		return -1;
 	leaf = openat(place->fd, PLACE_SUPERVISOR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (leaf < 0 || move_into(leaf) < 0)
