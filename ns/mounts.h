@@ -46,6 +46,7 @@ struct mount_op {
 	uint64_t device, inode; /* BIND: what source was when it was decided on; inode 0: not checked */
 	uint64_t size_bytes;    /* TMPFS */
 	unsigned mode;          /* TMPFS, DIRECTORY */
+	size_t owner;           /* IDMAP: which of the user namespaces that are handed to mounts_take() */
 };
 
 /* Entries of the scratch tmpfs that MOUNT_MASK uses: mode 0, made by every plan that masks. */
@@ -74,10 +75,10 @@ struct mount_plan {
 const char *mount_kind_name(enum mount_kind kind);
 
 /* Opens every source of a BIND as a detached, private clone with its final flags; ret_fds[i] is -1 for other kinds and
- * for optional sources that are gone. idmap_fd: the user namespace of MOUNT_IDMAP, -1 where none is used. Runs in the
- * parent where it is privileged (its rights find paths that the mapped uid cannot walk), else in the child.
- * Async-signal-safe. */
-must_check int mounts_take(const struct mount_plan *plan, int idmap_fd, int *ret_fds, struct error *err);
+ * for optional sources that are gone. idmap_fds: the user namespaces of MOUNT_IDMAP, by owner; NULL where it has no
+ * effect. Runs in the parent where it is privileged (its rights find paths that the mapped uid cannot walk), else in
+ * the child. Async-signal-safe. */
+must_check int mounts_take(const struct mount_plan *plan, const int *idmap_fds, int *ret_fds, struct error *err);
 /* In the child, in its own user and mount namespace. `fds` as taken, consumed. ret_scratch_fd: a directory of the
  * scratch tmpfs, for statfs; the caller's. Async-signal-safe. before_targets is called after the sources' namespace has
  * been made read-only and before anything is created: there the child becomes its mapped uid. */

@@ -41,9 +41,9 @@ static int check_same(int fd, const struct mount_op *op, struct error *err)
 	return -1;
 }
 
-static int take_one(int root_fd, const struct mount_op *op, int idmap_fd, int *ret_fd, struct error *err)
+static int take_one(int root_fd, const struct mount_op *op, const int *idmap_fds, int *ret_fd, struct error *err)
 {
-	bool idmap = (op->flags & MOUNT_IDMAP) != 0;
+	bool idmap = (op->flags & MOUNT_IDMAP) != 0 && idmap_fds != NULL;
 	cleanup_close int path = -1;
 	int tree;
 
@@ -57,7 +57,7 @@ static int take_one(int root_fd, const struct mount_op *op, int idmap_fd, int *r
 		return -1;
 	if ((op->flags & MOUNT_DEVICE) != 0 && check_device(path, op, err) < 0)
 		return -1;
-	tree = mount_fs_clone(path, mount_fs_attributes(op->flags), idmap ? idmap_fd : -1);
+	tree = mount_fs_clone(path, mount_fs_attributes(op->flags), idmap ? idmap_fds[op->owner] : -1);
 	if (tree < 0 && (op->flags & MOUNT_TRY_IDMAP) != 0) {
 		idmap = false;
 		tree = mount_fs_clone(path, mount_fs_attributes(op->flags), -1);
@@ -76,7 +76,7 @@ static int take_one(int root_fd, const struct mount_op *op, int idmap_fd, int *r
 	return 0;
 }
 
-int mounts_take(const struct mount_plan *plan, int idmap_fd, int *ret_fds, struct error *err)
+int mounts_take(const struct mount_plan *plan, const int *idmap_fds, int *ret_fds, struct error *err)
 {
 	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -87,7 +87,7 @@ int mounts_take(const struct mount_plan *plan, int idmap_fd, int *ret_fds, struc
 	for (size_t i = 0; i < plan->n_ops; i++) {
 		if (plan->ops[i].kind != MOUNT_BIND)
 			continue;
-		if (take_one(root, &plan->ops[i], idmap_fd, &ret_fds[i], err) == 0)
+		if (take_one(root, &plan->ops[i], idmap_fds, &ret_fds[i], err) == 0)
 			continue;
 		for (size_t j = 0; j < i; j++)
 			cleanup_close_fd(&ret_fds[j]);

@@ -80,7 +80,7 @@ static int apply_mounts(bool host_root, struct mount_op *ops, size_t n_ops, void
 	int scratch = -1;
 	int r;
 
-	if (mounts_take(&plan, -1, fds, err) < 0)
+	if (mounts_take(&plan, NULL, fds, err) < 0)
 		return -1;
 	r = mounts_apply(&plan, fds, become, identity, &scratch, err);
 	for (size_t i = 0; i < n_ops; i++)

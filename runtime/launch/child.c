@@ -82,7 +82,7 @@ static int get_sources(struct launch_child *child, struct error *err)
 {
 	if (receive_trees(child, err) < 0)
 		return -1;
-	return child->take_sources ? mounts_take(&child->plan->mounts, -1, child->trees, err) : 0;
+	return child->take_sources ? mounts_take(&child->plan->mounts, NULL, child->trees, err) : 0;
 }
 
 static int set_names(const struct plan *plan, struct error *err)

@@ -197,24 +197,47 @@ static int map_ids(struct launch *launch, struct error *err)
 	return idmap_write(launch->launched->pid, &map, err);
 }
 
-static int take_sources(struct launch *launch, struct error *err)
+/* One for each owner whose files are shown as the command's: first that of the workspace. */
+static int open_idmaps(const struct launch *launch, int *fds, struct error *err)
 {
 	const struct plan_identity *identity = &launch->plan->identity;
 	uid_t host_uid = launch->launched->host_uid;
-	struct idmap shown = {.inner_uid = identity->workspace_uid,
-		.inner_gid = identity->workspace_gid,
-		.outer_uid = host_uid,
-		.outer_gid = host_uid};
-	cleanup_close int idmap = -1;
+
+	for (size_t i = 0; i <= identity->n_owners; i++) {
+		struct idmap shown = {.inner_uid = i == 0 ? identity->workspace_uid : identity->owners[i - 1].uid,
+			.inner_gid = i == 0 ? identity->workspace_gid : identity->owners[i - 1].gid,
+			.outer_uid = host_uid,
+			.outer_gid = host_uid};
+
+		fds[i] = idmap_namespace(&shown, err);
+		if (fds[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_sources(struct launch *launch, struct error *err)
+{
+	const struct plan_identity *identity = &launch->plan->identity;
+	int *idmaps;
+	int r;
 
 	if (!launch->privileged)
 		return 0;
-	if (identity->idmap) {
-		idmap = idmap_namespace(&shown, err);
-		if (idmap < 0)
-			return -1;
-	}
-	return mounts_take(&launch->plan->mounts, idmap, launch->trees, err);
+	if (!identity->idmap)
+		return mounts_take(&launch->plan->mounts, NULL, launch->trees, err);
+	idmaps = malloc((identity->n_owners + 1) * sizeof *idmaps);
+	if (idmaps == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i <= identity->n_owners; i++)
+		idmaps[i] = -1;
+	r = open_idmaps(launch, idmaps, err);
+	if (r == 0)
+		r = mounts_take(&launch->plan->mounts, idmaps, launch->trees, err);
+	for (size_t i = 0; i <= identity->n_owners; i++)
+		(void)fd_close(idmaps[i]);
+	free(idmaps);
+	return r;
 }
 
 /* Each run of neighbouring sources is a datagram of its own; `present` is 0 in the last. */

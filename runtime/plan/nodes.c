@@ -341,6 +341,7 @@ static void emit_node(struct planner *planner, const struct node *node)
 	if (planner->idmap_lost)
 		op->flags &= ~(unsigned)(MOUNT_IDMAP | MOUNT_TRY_IDMAP);
 	op->source = node->source;
+	op->owner = node->owner;
 	if (op->kind == MOUNT_BIND && (op->flags & (MOUNT_WRITE | MOUNT_IDMAP)) != 0 &&
 		(op->flags & MOUNT_DEVICE) == 0 && stat(op->source, &st) == 0) {
 		op->device = st.st_dev;

@@ -76,6 +76,11 @@ struct plan_git {
 	bool strange;                     /* its index could not be read when the plan was made: warned about */
 };
 
+struct plan_owner {
+	uid_t uid;
+	gid_t gid;
+};
+
 struct plan_identity {
 	uid_t inner_uid;
 	gid_t inner_gid;
@@ -84,6 +89,9 @@ struct plan_identity {
 	uid_t uid_base;
 	uid_t workspace_uid; /* mapped: the on-disk owner that the id-mapped mounts present as the inside's */
 	gid_t workspace_gid;
+	/* Of private trees that are to be read. mount_op.owner is the place + 1, or 0 for the workspace's owner. */
+	struct plan_owner *owners;
+	size_t n_owners;
 	bool idmap;          /* some mount op has MOUNT_IDMAP */
 	bool idmap_required; /* and not only MOUNT_TRY_IDMAP */
 };

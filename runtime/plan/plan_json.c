@@ -70,7 +70,7 @@ static json_t *mount_flags(unsigned flags)
 	return array;
 }
 
-static json_t *mount_json(const struct mount_op *op)
+static json_t *mount_json(const struct plan *plan, const struct mount_op *op)
 {
 	json_t *object = json_object();
 
@@ -80,16 +80,19 @@ static json_t *mount_json(const struct mount_op *op)
 		(void)json_put(object, "source", json_text(op->source));
 	if (op->size_bytes != 0)
 		(void)json_put(object, "size_bytes", json_u64(op->size_bytes));
+	if (op->owner != 0)
+		(void)json_put(object, "owner_uid", json_u64(plan->identity.owners[op->owner - 1].uid));
 	(void)json_put(object, "flags", mount_flags(op->flags));
 	return object;
 }
 
-static json_t *mounts_json(const struct mount_plan *mounts)
+static json_t *mounts_json(const struct plan *plan)
 {
+	const struct mount_plan *mounts = &plan->mounts;
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < mounts->n_ops; i++)
-		(void)json_array_append_new(array, mount_json(&mounts->ops[i]));
+		(void)json_array_append_new(array, mount_json(plan, &mounts->ops[i]));
 	return array;
 }
 
@@ -182,7 +185,7 @@ int plan_json(const struct plan *plan, char **ret_json, struct error *err)
 	(void)json_put(object, "namespaces", namespaces(plan->namespaces));
 	(void)json_put(object, "identity", identity_json(&plan->identity));
 	(void)json_put(object, "host_root", json_boolean(plan->mounts.host_root));
-	(void)json_put(object, "mounts", mounts_json(&plan->mounts));
+	(void)json_put(object, "mounts", mounts_json(plan));
 	(void)json_put(object, "landlock", landlock_json(&plan->landlock));
 	(void)json_put(object, "rlimits", rlimits_json(plan));
 	(void)json_put(object, "guards", guards_json(plan));

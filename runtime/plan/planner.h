@@ -29,6 +29,7 @@ struct node {
 	const char *path;
 	const char *source;
 	unsigned flags; /* MOUNT_* */
+	size_t owner;   /* as of mount_op */
 	uint64_t size_bytes;
 	unsigned mode;
 	bool directory;

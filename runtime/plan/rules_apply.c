@@ -109,13 +109,6 @@ void rules_fence(struct planner *planner, enum node_kind kind, const char *path)
 		node->flags = MOUNT_MONITOR;
 }
 
-static void set_type(struct node *node, const char *host_path)
-{
-	struct stat st;
-
-	node->directory = stat(host_path, &st) < 0 || S_ISDIR(st.st_mode);
-}
-
 bool rules_others_may_use(const struct stat *st)
 {
 	unsigned needed = S_ISDIR(st->st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
@@ -172,6 +165,60 @@ static void apply_write(struct planner *planner, const struct rule *rule)
 			rule->said, st.st_uid);
 }
 
+/* What the caller could read and the mapped uid could not. */
+static bool is_closed(const struct planner *planner, const struct stat *st)
+{
+	return planner->plan->identity.mapped && !rules_others_may_use(st);
+}
+
+/* The place of an owner, which the launch makes an id map for. */
+static size_t owner_of(struct planner *planner, const struct stat *st)
+{
+	struct plan_identity *identity = &planner->plan->identity;
+	struct plan_owner *owner;
+
+	if (st->st_uid == identity->workspace_uid && st->st_gid == identity->workspace_gid)
+		return 0;
+	for (size_t i = 0; i < identity->n_owners; i++) {
+		if (identity->owners[i].uid == st->st_uid && identity->owners[i].gid == st->st_gid)
+			return i + 1;
+	}
+	owner = arena_push(planner->arena, &identity->owners, &identity->n_owners);
+	if (owner != NULL)
+		*owner = (struct plan_owner){st->st_uid, st->st_gid};
+	return identity->n_owners;
+}
+
+/* A private tree that is to be read is shown as the command's own, and stays read-only. */
+static void open_to_command(struct planner *planner, struct node *node, const struct stat *st)
+{
+	node->flags = MOUNT_IDMAP;
+	node->owner = owner_of(planner, st);
+	planner->plan->identity.idmap = true;
+	planner->plan->identity.idmap_required = true;
+}
+
+static void apply_bind(struct planner *planner, const struct rule *rule)
+{
+	struct node *node = planner_add_node(planner, NODE_BIND, rule->path);
+	struct stat st;
+	bool exists;
+
+	if (node == NULL)
+		return;
+	node->source = rule->source;
+	node->flags = rule->write ? MOUNT_WRITE : 0;
+	exists = stat(rule->source, &st) == 0;
+	node->directory = !exists || S_ISDIR(st.st_mode);
+	if (rule->write && planner->plan->identity.mapped) {
+		node->flags |= MOUNT_IDMAP;
+		planner->plan->identity.idmap = true;
+		planner->plan->identity.idmap_required = true;
+	} else if (!rule->write && exists && is_closed(planner, &st)) {
+		open_to_command(planner, node, &st);
+	}
+}
+
 static void apply_read(struct planner *planner, const struct rule *rule)
 {
 	const struct plan_identity *identity = &planner->plan->identity;
@@ -190,7 +237,7 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 		rules_fence(planner, NODE_PIN, rule->path);
 		return;
 	}
-	closed = identity->mapped && !rules_others_may_use(&st) && st.st_uid == identity->workspace_uid;
+	closed = is_closed(planner, &st);
 	own = identity->mapped && (rule->own || strcmp(rule->path, planner->workspace) == 0);
 	if (host_path != NULL && !closed && !own)
 		return; /* it shows already, read-only */
@@ -201,9 +248,12 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 	node->directory = S_ISDIR(st.st_mode);
 	if (!closed && !own)
 		return;
-	node->flags = closed ? MOUNT_IDMAP : MOUNT_IDMAP | MOUNT_TRY_IDMAP;
+	if (closed) {
+		open_to_command(planner, node, &st);
+		return;
+	}
+	node->flags = MOUNT_IDMAP | MOUNT_TRY_IDMAP;
 	planner->plan->identity.idmap = true;
-	planner->plan->identity.idmap_required |= closed;
 }
 
 static const struct node *content_above(const struct planner *planner, const char *path)
@@ -334,19 +384,7 @@ void rules_apply(struct planner *planner, const struct rules *rules, const struc
 		node->mode = 01777;
 		node->flags = MOUNT_WRITE;
 		break;
-	case RULE_BIND:
-		node = planner_add_node(planner, NODE_BIND, rule->path);
-		if (node == NULL)
-			break;
-		node->source = rule->source;
-		node->flags = rule->write ? MOUNT_WRITE : 0;
-		if (rule->write && planner->plan->identity.mapped) {
-			node->flags |= MOUNT_IDMAP;
-			planner->plan->identity.idmap = true;
-			planner->plan->identity.idmap_required = true;
-		}
-		set_type(node, rule->source);
-		break;
+	case RULE_BIND: apply_bind(planner, rule); break;
 	case RULE_WRITE:
 		apply_write(planner, rule);
 		link_given_name(planner, rule);
