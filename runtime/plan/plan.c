@@ -14,10 +14,7 @@
 #include "base/str.h"
 #include "runtime/plan/planner.h"
 
-#define INNER_ID         1000u
-#define UID_BASE_DEFAULT 0x70000000u
-#define UID_BASE_MIN     65536u                     /* below are the uids of people and services */
-#define UID_BASE_MAX     (0xffff0000u - (1u << 22)) /* base + the largest pid stays a valid uid */
+#define INNER_ID 1000u
 
 static int resolve_workspace(struct planner *planner, struct error *err)
 {
@@ -102,21 +99,6 @@ static int resolve_directory(struct planner *planner, struct error *err)
 	return path == NULL ? error_no_memory(err) : check_directory(planner, path, err);
 }
 
-static int read_uid_base(uid_t *ret_base, struct error *err)
-{
-	const char *said = getenv("PINFOLD_UID_BASE");
-	struct error reason = {0};
-	uint64_t base;
-
-	*ret_base = UID_BASE_DEFAULT;
-	if (said == NULL || *said == '\0')
-		return 0;
-	if (str_parse_u64(said, UID_BASE_MIN, UID_BASE_MAX, &base, &reason) < 0)
-		return error_set(err, ERROR_POLICY_INVALID, "PINFOLD_UID_BASE", "PINFOLD_UID_BASE: %s", reason.text);
-	*ret_base = (uid_t)base;
-	return 0;
-}
-
 static int decide_identity(struct planner *planner, struct error *err)
 {
 	struct plan_identity *identity = &planner->plan->identity;
@@ -136,7 +118,7 @@ static int decide_identity(struct planner *planner, struct error *err)
 		host->facts[FACT_IDMAPPED_MOUNT].state == FACT_NO;
 	identity->inner_uid = INNER_ID;
 	identity->inner_gid = INNER_ID;
-	return read_uid_base(&identity->uid_base, err);
+	return planner_uid_base(&identity->uid_base, err);
 }
 
 static int copy_argv(struct planner *planner, struct error *err)

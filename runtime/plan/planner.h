@@ -96,6 +96,9 @@ must_check int planner_emit_mounts(struct planner *planner, struct error *err);
 /* ancestors.c: when all mounts are known -> plan->ancestors. */
 must_check int planner_ancestors(struct planner *planner, struct error *err);
 
+/* uid_base.c: from PINFOLD_UID_BASE, where it is set. */
+must_check int planner_uid_base(uid_t *ret_base, struct error *err);
+
 /* base_tree.c: root, /dev, /proc, /run, /tmp, /dev/shm, identity files. */
 must_check int planner_base_tree(struct planner *planner, struct error *err);
 /* rules.c: the policy's paths, binds and tmpfs on top of it. */
