@@ -219,6 +219,18 @@ def strange_before(box):
     check(not result.violations() and os.path.islink(box.inside(".git/index")), result.brief())
 
 
+@case("a run fails that leads the host into another user's repository", only="root", needs=["git"])
+def of_another_user(box):
+    box.workspace = repository(box, "repository")
+    theirs = repository(box, "repository/sub")
+    subprocess.run(["chown", "-R", "1234:1234", theirs], check=True)
+    result = box.sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; echo held: linked")
+    check("held: linked" in result.out and result.doc["error"]["code"] == "unenforceable", result.brief())
+    told = [(one["path"], one["action"]) for one in result.violations("planted")]
+    check(told == [("sub/.git", "none")], f"told: {told}")
+    check(os.path.isdir(f"{theirs}/.git"), "what the command could not have moved was moved")
+
+
 @case("repositories that no index has are left alone", needs=["git"])
 def nested(box):
     box.workspace = main = with_submodule(box)
