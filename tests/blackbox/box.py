@@ -33,7 +33,7 @@ def patient(words):
     one is there to be reached, once the command has done what it should, and is waited for: it grows less."""
     words = list(words)
     for n in range(1, len(words)):
-        found = re.fullmatch(r"(\d+)(ms|s)?", str(words[n]))
+        found = re.fullmatch(r"([1-9]\d*)(ms|s)?", str(words[n]))
         if found and words[n - 1] == "--timeout" and "run" in words:
             time_limit = int(found[1]) * (1 if found[2] == "ms" else 1000)
             factor = host.SLOWNESS if time_limit >= 5000 else max(host.SLOWNESS / 3, 1)
