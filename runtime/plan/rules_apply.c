@@ -239,7 +239,7 @@ static void apply_read(struct planner *planner, const struct rule *rule)
 	}
 	closed = is_closed(planner, &st);
 	own = identity->mapped && (rule->own || strcmp(rule->path, planner->workspace) == 0);
-	if (host_path != NULL && !closed && !own)
+	if (host_path != NULL && strcmp(host_path, rule->path) == 0 && !closed && !own)
 		return; /* it shows already, read-only */
 	node = planner_add_node(planner, NODE_BIND, rule->path);
 	if (node == NULL)
