@@ -1,7 +1,9 @@
 /*
  * The environment with which a wrapped run is started: what the policy passes on to the command, as it is now; what
  * pinfold itself goes by (HOME, which says what "~/" is and whose secrets are hidden, and PINFOLD_*); and the values of
- * the variables that the policy sets, each in a variable that carries it.
+ * the variables that the policy sets, each in a variable that carries it. pinfold finds the user's service manager, of
+ * which it has its cgroup, by two more: they are handed on as they are here, or the run would be held by other means
+ * than the document says.
  *
  * Threat: a value that is set for the command would change pinfold itself where pinfold or its loader reads a variable
  * of that name: with another HOME, other secrets would be hidden. Such a value is carried under another name.
@@ -17,9 +19,14 @@
 
 #define ARGUMENT_MAX ((size_t)128 * 1024) /* the kernel's MAX_ARG_STRLEN, with the NUL */
 
+static bool leads_to_manager(const char *name)
+{
+	return str_equal(name, "XDG_RUNTIME_DIR") || str_equal(name, "DBUS_SESSION_BUS_ADDRESS");
+}
+
 static bool is_read_by_pinfold(const char *name)
 {
-	return str_equal(name, "HOME") || str_starts_with(name, "PINFOLD");
+	return str_equal(name, "HOME") || leads_to_manager(name) || str_starts_with(name, "PINFOLD");
 }
 
 static bool is_read_by_loader(const char *name)
@@ -80,7 +87,7 @@ static int put_from(json_t *json, struct arena *arena, char *const *from, const 
 static bool is_own_variable(const struct policy *policy, const char *name)
 {
 	(void)policy;
-	return str_starts_with(name, "PINFOLD_");
+	return leads_to_manager(name) || str_starts_with(name, "PINFOLD_");
 }
 
 static bool is_home(const struct policy *policy, const char *name)

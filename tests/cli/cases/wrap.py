@@ -156,6 +156,17 @@ def home(box):
         check("PINFOLD_SET" not in result["stdout"]["data"], f"{result['stdout']}")
 
 
+@case("wrap: what the command is to see of a service manager is not where pinfold looks for its own")
+def manager(box):
+    own = {"XDG_RUNTIME_DIR": "/run/user/4", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/4/bus"}
+    options = [word for name in own for word in ("-e", f"{name}=/hush")]
+    document, result = same(box, *options, "-c", "env | grep -ac =/hush; env | grep -ac PINFOLD_SET", env={**box.env, **own})
+    check({name: document["env"].get(name) for name in own} == own, f"{document['env']}")
+    check(result["stdout"]["data"] == "2\n0\n", f"{result['stdout']}")
+    _document, result = same(box, "-c", "env | grep -ac /run/user/4", env={**box.env, **own})
+    check(result["stdout"]["data"] == "0\n", f"passed on unasked: {result['stdout']}")
+
+
 @case("wrap: what cannot be enforced is refused, and run with --best-effort")
 def unenforceable(box):
     document = wrapped(box, "--net", "host", "--require", "network", "--", "true", code=125)
