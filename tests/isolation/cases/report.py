@@ -98,3 +98,37 @@ def usage(box):
     check(used["wall_ms"] >= 100, str(used))
     for name in ("cpu_user_ms", "memory_peak_bytes", "processes_peak"):
         check(used[name] is None or used[name] > 0, f"{name}: {used} sampled {sampled}")
+
+
+@case("a limit of CPU time ends nobody who sleeps, and what the clock ends is not called CPU time")
+def sleeper(box):
+    result = box.sh("sleep 1.5", options=["--cpu-time", "1", "--timeout", "none"])
+    check(result.status == "exited" and result.code == 0 and result.doc["limit_hit"] is None, result.brief())
+    result = box.sh("sleep 20", options=["--cpu-time", "5", "--timeout", "500ms"])
+    check(result.status == "timed_out" and result.doc["limit_hit"]["name"] == "wall_time", result.brief())
+
+
+def version_1(pid):
+    lines = host.read(f"/proc/{pid}/cgroup").decode().splitlines()
+    return sorted(line for line in lines if not line.startswith("0::"))
+
+
+@case("where cgroup version 1 is mounted too, nothing is made in it, and nobody is moved")
+def hybrid(box):
+    if not version_1("self"):
+        raise Skip("there is no hierarchy of cgroup version 1 here")
+    live = box.start("/bin/sh", "-c", "true >started; sleep 20", box.mark, options=["--memory", "64M", "--cpus", "1"])
+    box.wait_for("started")
+    found = host.marked(box.mark)
+    moved = {pid: version_1(pid) for pid, _command in found if version_1(pid) not in ([], version_1("self"))}
+    made = [
+        line.split()[4] + "/" + name
+        for line in host.read("/proc/self/mountinfo").decode().splitlines()
+        if " - cgroup " in line
+        for name in os.listdir(line.split()[4])
+        if "pinfold" in name
+    ]
+    live.process.terminate()
+    live.wait()
+    check(len(found) >= 2, f"nothing to look at: {found}")
+    check(not moved and not made, f"moved {moved}, made {made}")
