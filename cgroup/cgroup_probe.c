@@ -218,8 +218,9 @@ static int fail_attempt(struct search *search, struct attempt *attempt, const st
 	return 0;
 }
 
-/* `trusted`: controllers that nobody is going to switch off. */
-static int try_trusted(struct search *search, const char *path, unsigned wanted, unsigned trusted, struct error *err)
+/* `trusted`: controllers that nobody is going to switch off. Not inlined: an attempt is some kilobytes of stack. */
+static __attribute__((noinline)) int try_trusted(
+	struct search *search, const char *path, unsigned wanted, unsigned trusted, struct error *err)
 {
 	struct attempt attempt = {.place = PLACE_INIT};
 	struct error why = {0};
@@ -238,7 +239,7 @@ static int try_at(struct search *search, const char *path, unsigned wanted, stru
 	return try_trusted(search, path, wanted, ~0u, err);
 }
 
-static int lack_for(struct search *search, const struct error *why, struct error *err)
+static __attribute__((noinline)) int lack_for(struct search *search, const struct error *why, struct error *err)
 {
 	struct attempt attempt = {.place = PLACE_INIT};
 

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -25,6 +24,7 @@
 #include "cgroup/group_base.h"
 #include "cgroup/group_name.h"
 #include "cgroup/group_tree.h"
+#include "cgroup/lock.h"
 #include "cgroup/usage.h"
 
 #define REMOVE_NS     (2 * NS_PER_S)
@@ -33,8 +33,10 @@
 #define INNER_NAME    "command"
 
 struct group {
-	int base_fd; /* locked shared: as long as a group lives, nobody takes the base's controllers away (place.c) */
+	int base_fd;
+	int base_lock; /* as long as a group lives, nobody takes the base's controllers away (place.c) */
 	int fd;
+	int lock;     /* nor the group itself (sweep.c) */
 	int inner_fd; /* -1: none */
 	char name[GROUP_NAME_MAX];
 	bool removed;
@@ -64,13 +66,26 @@ static int open_directory(struct group *group, struct error *err)
 	if (group->fd < 0)
 		return error_set_errno(
 			err, group_error_code(errno), errno, "open cgroup", "cannot open the cgroup %s", group->name);
-	if (flock(group->fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set_errno(err, ERROR_IO, errno, "lock cgroup", "cannot lock the cgroup %s", group->name);
+	group->lock = lock_shared(group->fd, err);
+	return group->lock < 0 ? -1 : 0;
+}
+
+/* Threat: who mounts the inner group's file system could make groups in it without number, or put init into one and
+ * freeze it there, and with it all that ends the tree. */
+static int forbid_groups(const struct group *group, struct error *err)
+{
+	cleanup_close int fd = openat(group->fd, "cgroup.max.depth", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 || fd_write_all(fd, "1", 1) < 0)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "cgroup.max.depth",
+			"the command could make cgroups of its own");
 	return 0;
 }
 
 static int make_inner(struct group *group, struct error *err)
 {
+	if (forbid_groups(group, err) < 0)
+		return -1;
 	if (group_base_mkdir(group->fd, INNER_NAME) == 0)
 		group->inner_fd = openat(group->fd, INNER_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (group->inner_fd < 0)
@@ -84,7 +99,8 @@ static int open_base(struct group *group, const char *base, struct error *err)
 	group->base_fd = group_base_open(base, err);
 	if (group->base_fd < 0)
 		return -1;
-	return group_base_share(group->base_fd, err);
+	group->base_lock = lock_shared(group->base_fd, err);
+	return group->base_lock < 0 ? -1 : 0;
 }
 
 int group_make(const char *base, bool inner, struct group **ret_group, struct error *err)
@@ -93,7 +109,7 @@ int group_make(const char *base, bool inner, struct group **ret_group, struct er
 
 	if (group == NULL)
 		return error_no_memory(err);
-	*group = (struct group){.base_fd = -1, .fd = -1, .inner_fd = -1, .removed = true};
+	*group = (struct group){.base_fd = -1, .base_lock = -1, .fd = -1, .lock = -1, .inner_fd = -1, .removed = true};
 	if (open_base(group, base, err) < 0 || make_directory(group->base_fd, group->name, err) < 0)
 		return error_prefix(err, "%s", base);
 	group->removed = false;
@@ -186,6 +202,8 @@ struct group *group_free(struct group *group)
 			group->base_fd, group->name, monotime_after_ns(group->waited ? REMOVE_END_NS : REMOVE_NS));
 	}
 	fd_close(group->inner_fd);
+	fd_close(group->lock);
+	fd_close(group->base_lock);
 	fd_close(group->fd);
 	fd_close(group->base_fd);
 	free(group);

@@ -16,17 +16,14 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/monotime.h"
 #include "base/str.h"
 #include "cgroup/location.h"
 #include "cgroup/place.h"
@@ -34,7 +31,6 @@
 #define VARIABLE       "PINFOLD_CGROUP"
 #define PROC_TEXT_MAX  (16u << 20) /* a machine with tens of thousands of mounts */
 #define CANDIDATES_MAX 64
-#define SHARE_NS       (2 * NS_PER_S)
 
 enum error_code group_error_code(int sys_errno)
 {
@@ -166,17 +162,28 @@ int group_base_mkdir(int fd, const char *name)
 	return fchmodat(fd, name, 0755, 0);
 }
 
-int group_base_share(int fd, struct error *err)
+/* Threat: the owner of a cgroup above may move whatever is below it somewhere else below it, out of every limit,
+ * whoever runs it: root in a cgroup that was delegated to a user, as by sudo in one. */
+int group_base_trust(const char *path, struct error *err)
 {
-	uint64_t until = monotime_after_ns(SHARE_NS);
+	char at[PATH_MAX];
+	struct statfs fs;
+	struct stat st;
+	char *slash;
 
-	while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
-		const struct timespec pause = {.tv_nsec = (long)NS_PER_MS};
-
-		if (errno != EINTR && (errno != EWOULDBLOCK || monotime_ns() >= until))
-			return error_set_errno(
-				err, ERROR_IO, errno, "lock cgroup", "somebody holds a lock on the cgroup");
-		(void)nanosleep(&pause, NULL);
+	if (geteuid() != 0)
+		return 0;
+	if (copy_path(path, at, sizeof at, err) < 0)
+		return -1;
+	while (stat(at, &st) == 0 && statfs(at, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC) {
+		if (st.st_uid != 0)
+			return error_set(err, ERROR_UNENFORCEABLE, "cgroup owner",
+				"the cgroup is in one of the user %u, who could take processes out of it",
+				(unsigned)st.st_uid);
+		slash = strrchr(at, '/');
+		if (slash == NULL || slash == at)
+			break;
+		*slash = '\0';
 	}
 	return 0;
 }

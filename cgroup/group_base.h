@@ -8,10 +8,10 @@
 
 /* The directory at `path` (absolute, no symlink on the way), where it is really one of a cgroup version 2 mount. */
 must_check int group_base_open(const char *path, struct error *err);
+/* For root: that the directory at `path` and all above it in the file system are root's own. */
+must_check int group_base_trust(const char *path, struct error *err);
 /* mkdirat of a group below it, whatever the caller's umask is: 0, or -1 with errno. */
 int group_base_mkdir(int fd, const char *name);
-/* Locks it shared; waits a bounded time for somebody who is just giving it back (place.c). 0, or -1. */
-must_check int group_base_share(int fd, struct error *err);
 /* The directory that the caller names in $PINFOLD_CGROUP. 0 where it names none; 1; -1 where it is none that can be used. */
 must_check int group_base_named(char *ret_path, size_t size, struct error *err);
 /* This process's own cgroup v2 directory by the path of a mount that shows it, "" where there is none. Reads

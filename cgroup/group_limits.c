@@ -2,8 +2,8 @@
  * Limits -> knobs. Each is a decimal number in a file of the group, cpu.max two: microseconds of CPU time in a period.
  *
  * Not set: memory.high. It throttles a tree before its limit is met, and a hog ends no sooner by it (tried at 15/16 of
- * memory.max); what can be reclaimed is, before memory.max kills. memory.oom.group makes the kernel kill the whole tree,
- * the init included: without it one process dies and the rest goes on with half its work.
+ * memory.max); what can be reclaimed is, before memory.max kills. memory.oom.group makes the kernel kill the whole
+ * tree, the init included: without it one process dies and the rest goes on with half its work.
  *
  * Order: all of it is written before anything is in the group, so no moment without a limit exists.
  */

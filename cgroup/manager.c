@@ -35,7 +35,7 @@
 #include "base/str.h"
 
 #define STEP       "systemd scope"
-#define ASK_NS     (15 * NS_PER_S)
+#define ASK_NS     (10 * NS_PER_S)
 #define ARRIVE_NS  (10 * NS_PER_S)
 #define CGROUP_MAX 65536
 #define VALUE_MAX  4096

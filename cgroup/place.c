@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -27,6 +26,7 @@
 #include "base/fd.h"
 #include "cgroup/group.h"
 #include "cgroup/group_base.h"
+#include "cgroup/lock.h"
 
 #define TEXT_MAX  65536
 #define PROCS_MAX (1u << 20)
@@ -179,7 +179,8 @@ int place_open(const char *path, unsigned wanted, struct place *ret_place, struc
 	place.fd = group_base_open(path, err);
 	if (place.fd < 0)
 		return -1;
-	if (group_base_share(place.fd, err) < 0 || prepare(&place, wanted, err) < 0) {
+	place.lock = lock_shared(place.fd, err);
+	if (place.lock < 0 || group_base_trust(path, err) < 0 || prepare(&place, wanted, err) < 0) {
 		place_close(&place);
 		return -1;
 	}
@@ -210,9 +211,9 @@ static bool has_no_group(int fd)
 }
 
 /* The exclusive lock, and nobody's group in the place. */
-static bool is_ours_alone(int fd)
+static bool is_ours_alone(const struct place *place)
 {
-	return flock(fd, LOCK_EX | LOCK_NB) == 0 && has_no_group(fd);
+	return lock_alone(place->lock) && has_no_group(place->fd);
 }
 
 static bool switch_off(const struct place *place)
@@ -229,7 +230,7 @@ static void move_back(struct place *place)
 {
 	cleanup_close int leaf = openat(place->fd, PLACE_SUPERVISOR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (leaf >= 0 && is_ours_alone(place->fd) && is_alone(leaf) && switch_off(place) && move_into(place->fd) == 0)
+	if (leaf >= 0 && is_ours_alone(place) && is_alone(leaf) && switch_off(place) && move_into(place->fd) == 0)
 		(void)unlinkat(place->fd, PLACE_SUPERVISOR, AT_REMOVEDIR);
 }
 
@@ -237,6 +238,7 @@ void place_close(struct place *place)
 {
 	if (place->moved)
 		move_back(place);
+	(void)fd_close(place->lock);
 	(void)fd_close(place->fd);
 	*place = PLACE_INIT;
 }
@@ -247,10 +249,13 @@ int place_recover(const char *path, struct error *err)
 	int r = 0;
 
 	place.fd = group_base_open(path, err);
-	if (place.fd < 0)
+	place.lock = place.fd < 0 ? -1 : lock_shared(place.fd, err);
+	if (place.lock < 0) {
+		place_close(&place);
 		return -1;
+	}
 	/* Order: the leaf goes first, which it only does when nobody is in it; without it nothing of ours is to be undone. */
-	if (faccessat(place.fd, PLACE_SUPERVISOR, F_OK, AT_SYMLINK_NOFOLLOW) == 0 && is_ours_alone(place.fd) &&
+	if (faccessat(place.fd, PLACE_SUPERVISOR, F_OK, AT_SYMLINK_NOFOLLOW) == 0 && is_ours_alone(&place) &&
 		unlinkat(place.fd, PLACE_SUPERVISOR, AT_REMOVEDIR) == 0) {
 		r = read_set(place.fd, "cgroup.subtree_control", &place.on, err);
 		if (r == 0)

@@ -21,11 +21,12 @@ struct place {
 	char path[PLACE_PATH_MAX];
 	unsigned on;                                /* controllers that are on for the groups below */
 	struct place_lack lacks[_CONTROLLER_COUNT]; /* of those that are not */
-	int fd;                                     /* locked shared */
+	int fd;
+	int lock;   /* shared */
 	bool moved; /* this process is in PLACE_SUPERVISOR now, and was in the place before */
 };
 
-#define PLACE_INIT ((struct place){.fd = -1})
+#define PLACE_INIT ((struct place){.fd = -1, .lock = -1})
 
 /* Opens the directory at `path`, sweeps it, and switches on what is wanted (a set of controllers) and not on yet. For
  * that this process is moved into a group of its own below, where it is the only one in the place (the kernel has no

@@ -2,15 +2,14 @@
  * The sweep: what a supervisor that was killed left behind. Groups are known by their names (group_name.h); one whose
  * maker is dead is killed and removed with all that is in it.
  *
- * Race: the maker's lock on the directory is taken here before anything is done, without waiting. Who gets it is alone:
- * a living maker of another pid namespace holds it already, and so does another sweep.
+ * Race: the lock on the directory is taken here before anything is done, without waiting. Who gets it is alone: a
+ * living maker of another pid namespace holds it shared, and so does another sweep.
  *
  * Other users' groups, which may not be opened or removed, are theirs to sweep and no failure.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,6 +18,7 @@
 #include "cgroup/group_base.h"
 #include "cgroup/group_name.h"
 #include "cgroup/group_tree.h"
+#include "cgroup/lock.h"
 
 #define SWEEP_NS (2 * NS_PER_S)
 
@@ -33,14 +33,16 @@ static int sweep_one(int base_fd, const char *name, uint64_t deadline_ns)
 {
 	struct group_maker maker;
 	cleanup_close int fd = -1;
+	cleanup_close int lock = -1;
 
 	if (!group_name_parse(name, &maker) || group_maker_lives(maker))
 		return 0;
 	fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? 0 : -1;
+	lock = lock_shared(fd, NULL);
+	if (lock < 0 || !lock_alone(lock))
+		return 0;
 	if (group_tree_kill(fd) < 0 || group_tree_remove(base_fd, name, deadline_ns) < 0)
 		return errno == EACCES || errno == EPERM ? 0 : -1;
 	return 1;

@@ -100,6 +100,8 @@ static const struct remedy remedies[] = {
 	{CONTROLLERS, ANY_ERRNO, OBSTACLE_NONE, "systemd scope",
 		"have your service manager run: a login of its own, or loginctl enable-linger USER; without a login set "
 		"XDG_RUNTIME_DIR to /run/user/UID"},
+	{FACT_CGROUP2, FACT_CGROUP_CPU, ANY_ERRNO, OBSTACLE_NONE, "cgroup owner",
+		"start pinfold as that user, or name a cgroup of root's in PINFOLD_CGROUP"},
 	{CONTROLLERS, ANY_ERRNO, OBSTACLE_NONE, "delegation",
 		"set Delegate=yes in the unit, or start pinfold by systemd-run --scope -p Delegate=yes (with --user as an "
 		"ordinary user)"},

@@ -23,6 +23,7 @@
 #include "cgroup/group_base.h"
 #include "cgroup/group_name.h"
 #include "cgroup/group_tree.h"
+#include "cgroup/lock.h"
 #include "cgroup/usage.h"
 #include "tests/unit/harness.h"
 
@@ -375,18 +376,47 @@ Test(group, the_sweep_leaves_what_is_locked)
 	struct group_maker nobody = {.pid = 0x7ffffff0, .start_time = 1};
 	struct error err;
 	size_t n = 0;
-	int fd;
+	int fd, lock;
 
 	need_base(base);
 	(void)snprintf(path, sizeof path, "%s/%s", base, group_name_format(nobody, monotime_ns(), name, sizeof name));
 	cr_assert_eq(mkdir(path, 0755), 0);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cr_assert_eq(flock(fd, LOCK_EX), 0);
+	lock = lock_shared(fd, &err);
+	cr_assert_geq(lock, 0);
 	harness_ok(group_sweep(base, &n, &err), &err);
 	cr_expect_eq(access(path, F_OK), 0);
+	close(lock);
 	close(fd);
 	harness_ok(group_sweep(base, &n, &err), &err);
 	cr_expect_eq(access(path, F_OK), -1);
+}
+
+/* Threat: anybody may open a cgroup's directory and files for reading, and lock what he has opened. */
+Test(group, readers_keep_nobody_from_making_groups)
+{
+	struct flock shared = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	struct flock alone = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char base[512];
+	struct group *group;
+	int directory, procs, lock;
+	struct error err;
+
+	need_base(base);
+	directory = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	procs = openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(flock(directory, LOCK_EX), 0);
+	cr_assert_eq(fcntl(procs, F_OFD_SETLK, &shared), 0);
+	cr_expect_eq(fcntl(procs, F_OFD_SETLK, &alone), -1, "a reader got the exclusive lock");
+	group = new_group(base);
+	group_free(group);
+	lock = lock_shared(directory, &err);
+	cr_assert_geq(lock, 0);
+	cr_expect_not(lock_alone(lock), "somebody else holds it");
+	close(procs);
+	cr_expect(lock_alone(lock));
+	close(lock);
+	close(directory);
 }
 
 Test(group, removal_of_a_group_with_a_living_task_fails_in_time)

@@ -111,12 +111,13 @@ def out_of_reach_nested(box):
     policy = box.policy_file({"version": 1, "extends": ":workspace-write", "process": {"nested_namespaces": True}})
     with cgroups.Place() as place:
         script = (
-            "mkdir -p m; unshare -UrmC sh -c 'mount -t cgroup2 none m && echo mounted $(ls m | wc -l); for f in $(find m -name "
+            "mkdir -p m; unshare -UrmC sh -c 'mount -t cgroup2 none m && echo mounted $(ls m | wc -l); mkdir m/sub 2>/dev/null && echo made; for f in $(find m -name "
             "memory.max -o -name memory.swap.max -o -name memory.high); do (echo max >$f) 2>/dev/null && echo ESCAPED $f; done'; "
             f"/usr/bin/python3 -c '{HOG}'; echo went on"
         )
         result = box.sh(script, options=["--memory", "64M", *QUICK], policy=policy, env=named(box, place))
         check("mounted" in result.out, f"there was nothing to try: {result.brief()}")
+        check("made" not in result.out, f"it has groups of its own: {result.brief()}")
         check("ESCAPED" not in result.out and "went on" not in result.out, result.brief())
         check(result.status == "out_of_memory", result.brief())
         check(place.groups() == [], f"left: {place.groups()}")
@@ -203,6 +204,31 @@ def recover(box):
         time.sleep(0.5)
         code, _out, err, _ = box.pinfold("gc", env=named(box, place))
         check(code == 0 and place.groups() == [] and place.controllers() == [], f"{code} {err!r} {place.groups()}")
+
+
+@case("locks of a confined command and of other readers stop no run")
+def locks(box):
+    with cgroups.Place() as place:
+        script = f"exec 8<{place.path}; flock -x 8 2>/dev/null; exec 9<{place.path}/cgroup.procs; flock -x 9; : >locked; sleep 60"
+        live = box.start("/bin/sh", "-c", script, options=["--memory", "64M"], env=named(box, place))
+        box.wait_for("locked", 30)
+        result = box.sh("true", options=["--memory", "64M", *QUICK], env=named(box, place))
+        check(result.code == 0 and mechanism(result, "memory") == ("enforced", "cgroup"), result.brief())
+        live.process.terminate()
+        live.wait()
+        check(place.groups() == [], f"left: {place.groups()}")
+
+
+@case("root trusts no cgroup of a user's, who could take processes out of it", only="root")
+def of_a_user(box):
+    with cgroups.Place() as place:
+        below = place.path + "/below"
+        os.mkdir(below)
+        os.chown(place.path, 65534, 65534)
+        result = box.sh("true", options=["--memory", "64M", *QUICK], env={**box.env, "PINFOLD_CGROUP": below})
+        row = result.row("memory", "limits")
+        check(row["mechanism"] == "watchdog" and "65534" in row["reason"] and row["fix"], str(row))
+        os.rmdir(below)
 
 
 @case("a named cgroup that cannot be used is told, and no limit is called held by it")
