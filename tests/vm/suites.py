@@ -65,13 +65,19 @@ def results(job, suites):
             yield {**lost, "name": f"vm-{suite}"}
 
 
+def seconds_each(suites):
+    """What each suite may take where $PINFOLD_VM_MINUTES bounds a machine; what it does not come to is skipped by name."""
+    minutes = os.environ.get("PINFOLD_VM_MINUTES")
+    return None if minutes is None else float(minutes) * 60 * min(1, SIDE_BY_SIDE / len(suites))
+
+
 def on_machine(machine, build, suites, patterns):
     """What its suites told."""
     job = tempfile.mkdtemp(prefix="pinfold-vm-job-")
     try:
         stage(build, job)
         with open(os.path.join(job, "wanted.json"), "w", encoding="utf-8") as file:
-            json.dump([suites, patterns], file)
+            json.dump([suites, patterns, seconds_each(suites)], file)
         guest = ["/usr/bin/python3", "/job/tests/vm/suites.py", "in-guest", machine]
         line = [os.path.join(HERE, "vm.sh"), *BOOT[machine], "--", *guest]
         vm = subprocess.run(line, env={**os.environ, "PINFOLD_VM_JOB": job}, stderr=subprocess.PIPE, text=True, check=False)
@@ -108,11 +114,12 @@ def line_for(machine, suite, words):
     return [guest, "session", who, path]
 
 
-def run_suite(machine, suite, patterns, place):
+def run_suite(machine, suite, patterns, seconds, place):
     name, who = suite.split("-")
     folder, who = {"systemd": "vm"}.get(name, name), {"bare": "user", "service": "root"}.get(who, who)
     pinfold = subprocess.run(["find", f"{place}/installed", "-path", "*/bin/pinfold"], capture_output=True, text=True, check=True)
     settings = [f"PINFOLD_TEST_SLOWNESS={SLOWNESS}", f"PINFOLD_TEST_OMITTED={place}/tests/vm/omitted.txt"]
+    settings += [f"PINFOLD_TEST_SECONDS={seconds}"] if seconds is not None else []
     words = ["env", *settings, sys.executable, f"{place}/tests/{folder}/run.py", "--as", who]
     words += ["--pinfold", pinfold.stdout.strip(), "--programs", f"{place}/programs", *patterns]
     line = line_for(machine, suite, words)
@@ -132,7 +139,7 @@ def run_suite(machine, suite, patterns, place):
 
 def in_guest(machine):
     with open("/job/wanted.json", encoding="utf-8") as file:
-        suites, patterns = json.load(file)
+        suites, patterns, seconds = json.load(file)
     place = "/scratch/staged"  # not on 9p, whose files behave in ways of their own
     os.mkdir(place)
     for part in ("tests", "programs", "installed"):
@@ -140,7 +147,7 @@ def in_guest(machine):
     os.mkdir("/scratch/root", 0o700)  # root's home on a file system like that of most machines: the overlay cannot be id-mapped
     subprocess.run(["mount", "--bind", "/scratch/root", "/root"], check=True)
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        codes = list(pool.map(lambda suite: run_suite(machine, suite, patterns, place), suites))
+        codes = list(pool.map(lambda suite: run_suite(machine, suite, patterns, seconds, place), suites))
     return 1 if any(codes) else 0
 
 
