@@ -37,7 +37,7 @@ def daemon_at_other_ends(box):
     nothing_lives(box)
     check(result.status == "timed_out" and result.code == 124 and result.seconds < 3, result.brief())
     live = box.start("/bin/sh", "-c", f"{script}", box.mark, options=["--timeout", "20"])
-    time.sleep(0.5)
+    time.sleep(0.5 * host.SLOWNESS)
     live.process.send_signal(signal.SIGTERM)
     result = live.result()
     nothing_lives(box)
@@ -94,7 +94,7 @@ def supervisor_killed_under_load(box):
     box.suite.killed_supervisors = True
     for kind in ("double", "ring"):
         live = box.start(box.program("fork_bomb"), kind, box.mark, options=["--pids", "200"])
-        time.sleep(0.5)
+        time.sleep(0.5 * host.SLOWNESS)
         live.kill()
         check(host.none_left(box.mark, 2), f"{kind}: {len(host.marked(box.mark))} are still alive")
     box.pinfold("gc")
