@@ -48,7 +48,7 @@ static void default_signals(void)
 static int place_descriptors(int output_fd, int failure_fd)
 {
 	(void)close(0);
-	if (open("/dev/null", O_RDONLY) != 0)
+	if (open("/dev/null", O_RDONLY | O_CLOEXEC) != 0 || fcntl(0, F_SETFD, 0) < 0)
 		return -1;
 	if (dup2(output_fd, 1) < 0 || dup2(output_fd, 2) < 0 || dup3(failure_fd, FAILURE_FD, O_CLOEXEC) < 0)
 		return -1;

@@ -58,10 +58,10 @@ PINFOLD_API pinfold_error *pinfold_error_free(pinfold_error *error);
 /* --- host: what this machine can do --------------------------------------------------------------------------------
  * Cheap to make: nothing is probed until it is needed, and then once.
  *
- * Where a policy limits what only a cgroup can hold, the first check or run switches on controllers in the caller's cgroup,
- * and may move the calling process with all its threads: into a group below its own where it is alone in a delegated one
- * (taken back by pinfold_host_free), or out of a login session's scope into a transient scope that is asked of systemd
- * (docs/machines.md). PINFOLD_CGROUP names another place. */
+ * Where a policy limits what only a cgroup can hold, the first check or run switches on controllers in the caller's
+ * cgroup, and may move the calling process with all its threads: into a group below its own where it is alone in a
+ * delegated one (taken back by pinfold_host_free), or out of a login session's scope into a transient scope that is
+ * asked of systemd (docs/machines.md). PINFOLD_CGROUP names another place. */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_host_new(pinfold_host **ret_host, pinfold_error **err);
 PINFOLD_API pinfold_host *pinfold_host_free(pinfold_host *host);
 

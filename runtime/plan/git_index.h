@@ -8,7 +8,7 @@
 
 #define GIT_SHA1_SIZE         20
 #define GIT_SHA256_SIZE       32
-#define GIT_INDEX_SHARED_SIZE (sizeof "sharedindex." + 2 * GIT_SHA256_SIZE)
+#define GIT_INDEX_SHARED_SIZE (sizeof "sharedindex." + 2ul * GIT_SHA256_SIZE)
 
 struct git_index {
 	const void *data;

@@ -168,7 +168,7 @@ bool policy_value_variable(
 
 	if (name[0] == '\0' || strchr(name, '=') != NULL)
 		return policy_reading_refuse(reading, "the name of a variable is not empty and has no '='");
-	if (strlen(name) + 1 + strlen(value) >= POLICY_VARIABLE_MAX)
+	if (strlen(name) + 1 + strlen(value) >= (size_t)POLICY_VARIABLE_MAX)
 		return policy_reading_refuse(
 			reading, "%s is longer than the kernel takes", str_printable(name, shown, sizeof shown));
 	*ret_item = (struct policy_item){

@@ -53,7 +53,8 @@ Test(cgroup_probe, leaves_nothing_and_agrees_with_the_files)
 	int n_fds = harness_count_fds();
 
 	harness_ok(cgroup_probe(&nothing, &probe, &err), &err);
-	cr_expect_eq(harness_count_fds(), n_fds + 2 * (probe.hold != NULL), "what is held holds a directory and its lock");
+	cr_expect_eq(
+		harness_count_fds(), n_fds + 2 * (probe.hold != NULL), "what is held holds a directory and its lock");
 	probe.hold = cgroup_hold_free(probe.hold);
 	cr_expect_eq(harness_count_fds(), n_fds);
 	harness_ok(group_base_find(base, sizeof base, &err), &err);
