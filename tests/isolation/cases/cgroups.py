@@ -272,3 +272,12 @@ def exemption(box):
         raise Skip("exempting a process needs CAP_SYS_RESOURCE")
     result = box.sh("cat /proc/self/oom_score_adj", preexec_fn=exempt)
     check(result.out.strip() == "0", result.brief())
+
+
+@case("runs that fork until their time is over, one after the other, leave no cgroup")
+def bombs(box):
+    for _ in range(15):
+        result = box.run(box.program("fork_bomb"), "double", box.mark, options=["--pids", "200", "--timeout", "300ms"])
+        check(result.status in ("timed_out", "exited", "signaled"), result.brief())
+        left = [group for live in box.lives for group in host.cgroups_of(live.process.pid)]
+        check(not left, f"left: {left}")
