@@ -48,6 +48,13 @@ int lock_shared(int dirfd, struct error *err)
 	return steal_fd(&fd);
 }
 
+int lock_at_once(int dirfd)
+{
+	cleanup_close int fd = openat(dirfd, FILE_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && lock_alone(fd) ? steal_fd(&fd) : -1;
+}
+
 bool lock_alone(int lock_fd)
 {
 	return set_lock(lock_fd, F_WRLCK) == 0;

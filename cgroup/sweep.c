@@ -40,8 +40,8 @@ static int sweep_one(int base_fd, const char *name, uint64_t deadline_ns)
 	fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
-	lock = lock_shared(fd, NULL);
-	if (lock < 0 || !lock_alone(lock))
+	lock = lock_at_once(fd);
+	if (lock < 0)
 		return 0;
 	if (group_tree_kill(fd) < 0 || group_tree_remove(base_fd, name, deadline_ns) < 0)
 		return errno == EACCES || errno == EPERM ? 0 : -1;
