@@ -397,26 +397,30 @@ Test(group, readers_keep_nobody_from_making_groups)
 {
 	struct flock shared = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	struct flock alone = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	char base[512];
-	struct group *group;
+	char base[512], own[600];
 	int directory, procs, lock;
 	struct error err;
 
 	need_base(base);
-	directory = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(own, sizeof own, "%s/locks-%d", base, (int)getpid());
+	cr_assert_eq(mkdir(own, 0755), 0);
+	directory = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	procs = openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC);
 	cr_assert_eq(flock(directory, LOCK_EX), 0);
 	cr_assert_eq(fcntl(procs, F_OFD_SETLK, &shared), 0);
 	cr_expect_eq(fcntl(procs, F_OFD_SETLK, &alone), -1, "a reader got the exclusive lock");
-	group = new_group(base);
-	group_free(group);
 	lock = lock_shared(directory, &err);
 	cr_assert_geq(lock, 0);
 	cr_expect_not(lock_alone(lock), "somebody else holds it");
+	cr_expect_eq(lock_at_once(directory), -1);
 	close(procs);
 	cr_expect(lock_alone(lock));
 	close(lock);
+	lock = lock_at_once(directory);
+	cr_expect_geq(lock, 0);
+	close(lock);
 	close(directory);
+	cr_expect_eq(rmdir(own), 0);
 }
 
 Test(group, removal_of_a_group_with_a_living_task_fails_in_time)
