@@ -161,10 +161,13 @@ static void settle_cause(struct supervisor *s)
 	}
 }
 
-/* init keeps the deadline too, for a supervisor that was stopped. */
+/* init keeps the deadline too, for a supervisor that was stopped. A command that had ended before it has met no limit,
+ * even where what it left behind took until then to die. */
 static void settle_missed_deadline(struct supervisor *s)
 {
 	if (s->cause != END_NONE || !s->facts.finished || s->facts.finish.deadline == 0)
+		return;
+	if (s->facts.exited && s->outcome.wall_ns < s->plan->wall_ns)
 		return;
 	s->cause = END_WALL_TIME;
 	s->limit_value = (double)(s->plan->wall_ns / NS_PER_MS);

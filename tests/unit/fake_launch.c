@@ -39,7 +39,9 @@ static _Noreturn void misbehave(int control, const char *how)
 {
 	if (strcmp(how, "@killed") == 0)
 		(void)raise(SIGKILL); /* as pid 1 it lives on */
-	if (strcmp(how, "@deadline") == 0)
+	if (strcmp(how, "@late") == 0)
+		say(control, (struct init_event){.kind = INIT_EVENT_EXITED, .wait_status = 3 << 8});
+	if (strcmp(how, "@deadline") == 0 || strcmp(how, "@late") == 0)
 		say(control, (struct init_event){.kind = INIT_EVENT_FINISHED, .deadline = 1});
 	if (strcmp(how, "@garbage") == 0) {
 		(void)send(control, "garbage", 7, MSG_NOSIGNAL);
@@ -49,7 +51,8 @@ static _Noreturn void misbehave(int control, const char *how)
 		say(control, (struct init_event){.kind = INIT_EVENT_EXITED, .wait_status = 0});
 	if (strcmp(how, "@immortal") == 0)
 		(void)fake_tree_fork();
-	while (strcmp(how, "@garbage") != 0 && strcmp(how, "@deadline") != 0 && strcmp(how, "@silent") != 0)
+	while (strcmp(how, "@garbage") != 0 && strcmp(how, "@deadline") != 0 && strcmp(how, "@late") != 0 &&
+		strcmp(how, "@silent") != 0)
 		(void)pause();
 	_exit(strcmp(how, "@silent") == 0 ? 9 : 0);
 }

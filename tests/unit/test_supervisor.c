@@ -122,6 +122,19 @@ Test(supervisor, an_init_that_kept_the_deadline_is_believed)
 	run_drop(&run);
 }
 
+/* What it left behind took until the deadline to die. */
+Test(supervisor, a_command_that_ended_before_the_deadline_has_not_met_it)
+{
+	struct run run;
+
+	run_prepare(&run, "@late");
+	run.plan.wall_ns = 60 * NS_PER_S;
+	run_go(&run);
+	run_expect_exit(run.outcome, 3);
+	cr_expect_null(run.outcome->limit_name);
+	run_drop(&run);
+}
+
 Test(supervisor, an_init_that_does_not_end_is_killed)
 {
 	struct run run;
