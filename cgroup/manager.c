@@ -35,7 +35,7 @@
 #include "base/str.h"
 
 #define STEP       "systemd scope"
-#define ASK_NS     (10 * NS_PER_S)
+#define ASK_NS     (15 * NS_PER_S)
 #define ARRIVE_NS  (10 * NS_PER_S)
 #define CGROUP_MAX 65536
 #define VALUE_MAX  4096
@@ -136,9 +136,15 @@ static int run_busctl(const char *path, const char *const *argv, struct buf *out
 	char runtime[VALUE_MAX], bus[VALUE_MAX];
 	const char *environment[4];
 	const struct program program = {path, argv, environment, ASK_NS};
+	struct error why = {0};
+	int status;
 
 	make_environment(runtime, bus, environment);
-	return program_run(&program, output, err);
+	status = program_run(&program, output, &why);
+	if (status < 0)
+		return error_set_errno(err, ERROR_UNENFORCEABLE, why.sys_errno, STEP,
+			"the service manager cannot be asked for a scope: %s", why.text);
+	return status;
 }
 
 /* The exit status of the call. */
