@@ -101,7 +101,9 @@ def many(box):
     for live in lives:
         result = live.result(300)
         row = result.row("memory", "limits")
-        check(result.status == "exited" and row["mechanism"] == "cgroup", f"{result.brief()} {row}")
+        # Under emulation a manager that is asked by many may take longer than is waited for; then the row must say so.
+        too_slow = host.SLOWNESS > 1 and "does not end in time" in (row["reason"] or "")
+        check(result.status == "exited" and (row["mechanism"] == "cgroup" or too_slow), f"{result.brief()} {row}")
     check(host.wait_until(lambda: not units(), 20), f"scopes are left: {units()}")
 
 
