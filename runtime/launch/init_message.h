@@ -34,7 +34,8 @@ struct init_event {
 	uint32_t interpreter; /* EXEC_FAILED: 1 where text is the missing interpreter of a script */
 	uint32_t left;        /* FINISHED, without a pid namespace: processes that could not be killed */
 	uint64_t cpu_user_ns, cpu_system_ns;
-	uint64_t max_rss_bytes; /* of the largest process that was reaped */
+	uint64_t max_rss_bytes;   /* of the largest process that was reaped */
+	uint64_t main_limited_ns; /* EXITED: CPU time of the main command alone, as RLIMIT_CPU counts it */
 	char text[200]; /* EXEC_FAILED: the path that was tried, or the missing interpreter; FINISHED: names of those left */
 };
 

@@ -92,27 +92,37 @@ static uint64_t cpu_limit_ns(const struct plan *plan)
 	return cpu != NULL && plan->watch_cpu_ns < ns ? plan->watch_cpu_ns : ns;
 }
 
-static bool cpu_time_is_used(const struct supervisor *s, uint64_t used_ns)
+/* The main command's own time, as the kernel compared it. */
+static bool cpu_time_is_used(const struct supervisor *s)
 {
 	uint64_t limit_ns = cpu_limit_ns(s->plan);
 
-	return limit_ns != LIMIT_NONE && used_ns + TICKS_NS >= limit_ns;
+	return limit_ns != LIMIT_NONE && s->facts.exit.main_limited_ns + TICKS_NS >= limit_ns;
+}
+
+/* A child's time is known by how long it really ran alone, which can be well below what the kernel compared. */
+static bool child_may_have_used_cpu_time(const struct supervisor *s)
+{
+	uint64_t limit_ns = cpu_limit_ns(s->plan);
+	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
+
+	return limit_ns != LIMIT_NONE && used_ns >= limit_ns / 2;
 }
 
 static void settle_own_end(struct supervisor *s)
 {
 	struct outcome *outcome = &s->outcome;
 	const struct plan_rlimit *file = find_rlimit(s->plan, RLIMIT_FSIZE);
-	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
 
 	outcome->status = outcome->has_exit_code ? OUTCOME_EXITED : OUTCOME_SIGNALED;
 	if (outcome->signal == SIGXFSZ && file != NULL)
 		set_limit(outcome, "file_size", (double)file->value.rlim_cur, (double)file->value.rlim_cur);
 	/* The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one, and anybody may send them at any time. */
-	if ((outcome->signal != SIGXCPU && outcome->signal != SIGKILL) || !cpu_time_is_used(s, used_ns))
+	if ((outcome->signal != SIGXCPU && outcome->signal != SIGKILL) || !cpu_time_is_used(s))
 		return;
 	outcome->status = OUTCOME_CPU_TIME_EXCEEDED;
-	set_limit(outcome, "cpu_time", (double)(cpu_limit_ns(s->plan) / NS_PER_MS), (double)(used_ns / NS_PER_MS));
+	set_limit(outcome, "cpu_time", (double)(cpu_limit_ns(s->plan) / NS_PER_MS),
+		(double)(s->facts.exit.main_limited_ns / NS_PER_MS));
 }
 
 /* init ended without having said how the command ended. */
@@ -264,7 +274,6 @@ static bool processes_were_used_up(const struct supervisor *s)
 static int settle_touched(struct supervisor *s, struct error *err)
 {
 	struct outcome *outcome = &s->outcome;
-	uint64_t used_ns = s->facts.exit.cpu_user_ns + s->facts.exit.cpu_system_ns;
 
 	if (processes_were_used_up(s) && touch(outcome, "processes", err) < 0)
 		return -1;
@@ -277,7 +286,7 @@ static int settle_touched(struct supervisor *s, struct error *err)
 	if (child_ended_by(outcome, SIGXFSZ) && find_rlimit(s->plan, RLIMIT_FSIZE) != NULL &&
 		touch(outcome, "file_size", err) < 0)
 		return -1;
-	if (child_ended_by(outcome, SIGXCPU) && cpu_time_is_used(s, used_ns) && touch(outcome, "cpu_time", err) < 0)
+	if (child_ended_by(outcome, SIGXCPU) && child_may_have_used_cpu_time(s) && touch(outcome, "cpu_time", err) < 0)
 		return -1;
 	return 0;
 }

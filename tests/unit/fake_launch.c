@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -110,6 +111,19 @@ static void add_usage(struct init_event *event)
 	event->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* As init does: the child's clock, before it is reaped. */
+static pid_t reap_after_clock(pid_t main_pid, struct init_event *event)
+{
+	siginfo_t info = {0};
+	struct timespec used = {0};
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+		return 0;
+	if (info.si_pid == main_pid && clock_gettime((clockid_t)(~(unsigned)main_pid << 3), &used) == 0)
+		event->main_limited_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+	return waitpid(info.si_pid, &event->wait_status, 0);
+}
+
 static void finish(int control)
 {
 	struct init_event event = {.kind = INIT_EVENT_FINISHED};
@@ -145,7 +159,7 @@ static void init_body(int inherited, void *userdata)
 	if (main_pid < 0)
 		return;
 	say(control, (struct init_event){.kind = INIT_EVENT_STARTED});
-	while ((pid = waitpid(-1, &exited.wait_status, WNOHANG)) != main_pid) {
+	while ((pid = reap_after_clock(main_pid, &exited)) != main_pid) {
 		take_request(control);
 		if (pid == 0)
 			(void)usleep(1000);
