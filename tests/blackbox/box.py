@@ -34,7 +34,7 @@ def patient(words):
     words = list(words)
     for n in range(1, len(words)):
         found = re.fullmatch(r"([1-9]\d*)(ms|s)?", str(words[n]))
-        if found and words[n - 1] == "--timeout" and "run" in words:
+        if found and words[n - 1] == "--timeout" and {"run", "wrap"} & set(words):
             time_limit = int(found[1]) * (1 if found[2] == "ms" else 1000)
             factor = host.SLOWNESS if time_limit >= 5000 else max(host.SLOWNESS / 3, 1)
             words[n] = f"{int(time_limit * factor)}ms"

@@ -52,12 +52,22 @@ static void the_hosts_children_stay_its_own(void)
 	CHECK(client_is_childless());
 }
 
+static pinfold_run *start(const char *script)
+{
+	pinfold_policy *policy = client_policy(POLICY);
+	pinfold_command *command = client_shell(script);
+	pinfold_run *run = client_start(policy, command);
+
+	(void)pinfold_command_free(command);
+	(void)pinfold_policy_free(policy);
+	return run;
+}
+
 static void freeing_ends_the_tree_alone(void)
 {
 	pid_t own = own_child();
 	int before = client_count_fds();
-	pinfold_run *run =
-		client_start(client_policy(POLICY), client_shell("setsid sleep 300 & echo ready; exec sleep 300"));
+	pinfold_run *run = start("setsid sleep 300 & echo ready; exec sleep 300");
 	uint64_t begin = client_now_ms();
 
 	(void)pinfold_run_free(run);
@@ -70,8 +80,7 @@ static void freeing_ends_the_tree_alone(void)
 static void cancelling_ends_the_tree_alone(void)
 {
 	pid_t own = own_child();
-	pinfold_run *run =
-		client_start(client_policy(POLICY), client_shell("trap '' TERM; setsid sleep 300 & exec sleep 300"));
+	pinfold_run *run = start("trap '' TERM; setsid sleep 300 & exec sleep 300");
 	pinfold_result *result;
 
 	(void)usleep(100000);
@@ -79,6 +88,7 @@ static void cancelling_ends_the_tree_alone(void)
 	result = client_wait(run);
 	CHECK(pinfold_result_status(result) == PINFOLD_CANCELLED, "%s", pinfold_result_json(result));
 	(void)pinfold_result_free(result);
+	(void)pinfold_run_free(run);
 	end_own_child(own);
 	CHECK(client_is_childless());
 }

@@ -101,6 +101,7 @@ Test(host_probe, what_is_known_is_not_asked)
 	cr_expect_eq(host.facts[FACT_PROC_MOUNT].state, FACT_NO);
 	cr_expect_str_eq(host.facts[FACT_PROC_MOUNT].step, "said before");
 	cr_expect_str_eq(host.cgroup_path, "");
+	host_done(&host);
 }
 
 static void read_mountinfo(struct buf *buf)
