@@ -177,6 +177,15 @@ def become_user(options, folder, base):
     return subprocess.run(line, check=False, env={**os.environ, "TMPDIR": base}).returncode
 
 
+def take_signals():
+    """As a terminal starts a program: what nohup or a shell's `&` ignores, every pinfold of the cases would ignore too."""
+    for signo in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+        if signal.getsignal(signo) == signal.SIG_IGN:
+            signal.signal(signo, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit("ended by SIGTERM"))  # so that what was made is removed
+
+
 def main(folder):
     parser = argparse.ArgumentParser()
     parser.add_argument("--pinfold", default=os.environ.get("PINFOLD"), help="the built command (or $PINFOLD)")
@@ -191,7 +200,7 @@ def main(folder):
     if options.who == "root" and os.geteuid() != 0:
         print("1..0 # SKIP not started by root")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit("ended by SIGTERM"))  # so that what was made is removed
+    take_signals()
     base = options.base or tempfile.mkdtemp(prefix="pinfold-tests-")
     os.chmod(base, 0o755)
     try:
