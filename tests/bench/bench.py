@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""pinfold beside its peers, interleaved in one run.
+
+    bench.py PINFOLD [--rounds N] [--only NAME,...] [--peers NAME,...] [--json FILE]
+    bench.py PINFOLD --smoke
+
+Prints a table for each thing that is measured, and which of the goals are met. As root it measures root and an ordinary
+user, else the caller alone. --smoke shows that the benchmark itself works: two rounds beside bubblewrap, in which everything must be measured;
+skipped (77) where that is not installed. docs/performance.md tells what is compared with what.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import shutil
+import signal
+import sys
+
+import goals
+import mounts
+import peers
+import place
+import race
+
+BENCHES = ["launch"]
+SMOKE_PEERS = ["plain", "pinfold", "bubblewrap"]
+SKIPPED = 77
+
+
+class Stage:
+    """What every bench is given: who starts what, where, how often."""
+
+    def __init__(self, options, base):
+        names = options.peers.split(",") if options.peers else None
+        self.base, self.rounds, self.private_mounts = base, options.rounds, os.geteuid() == 0
+        self.found, missing = peers.found(names)
+        self.missing = dict(missing)
+        self.places = place.places(options.pinfold, base)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip())
+    parser.add_argument("pinfold")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--only", default=",".join(BENCHES))
+    parser.add_argument("--peers")
+    parser.add_argument("--json")
+    parser.add_argument("--smoke", action="store_true")
+    options = parser.parse_args()
+    if options.smoke:
+        options.rounds, options.only, options.peers = 2, ",".join(BENCHES), ",".join(SMOKE_PEERS)
+    options.only = options.only.split(",")
+    unknown = [name for name in options.only if name not in BENCHES]
+    if unknown:
+        parser.error(f"no such bench: {unknown[0]}. There are: {', '.join(BENCHES)}")
+    if options.rounds < 1:
+        parser.error("--rounds: at least 1")
+    return options
+
+
+def measure(options, base):
+    stage, tables = Stage(options, base), []
+    for name in options.only:
+        for table in importlib.import_module(name).run(stage):
+            race.clear()
+            table.show()
+            tables.append(table)
+    return tables
+
+
+def document(options, tables, verdicts):
+    return {"schema": "pinfold.bench/1", "rounds": options.rounds, "kernel": platform.release(), "cpus": os.cpu_count(),
+            "tables": [table.document() for table in tables], "goals": verdicts}
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_unused: sys.exit("ended by SIGTERM"))  # so that what was made is removed
+    options = arguments()
+    file = os.path.abspath(options.json) if options.json else None
+    if options.smoke and peers.found(SMOKE_PEERS)[1]:
+        print("bubblewrap is not installed")
+        sys.exit(SKIPPED)
+    base = place.base_directory()
+    try:
+        if os.geteuid() == 0:
+            mounts.own_namespace()
+        tables = measure(options, base)
+    finally:
+        race.clear()
+        shutil.rmtree(base)
+    verdicts = goals.judged(tables)
+    goals.show(verdicts)
+    if file:
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(document(options, tables, verdicts), out, indent=2)
+            out.write("\n")
+        print(f"\n{file}")
+    if options.smoke:
+        troubles = [f"{table.title}: {name}: {why}" for table in tables for name, why in table.troubles.items() if name in SMOKE_PEERS]
+        sys.exit("\n".join(["not measured:", *troubles]) if troubles else 0)
+
+
+main()

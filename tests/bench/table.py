@@ -1,0 +1,46 @@
+"""Figures as a table for people, as JSON, and as ratios to bubblewrap's."""
+
+import statistics
+
+AGAINST = "bubblewrap"
+
+
+def skipped(bench, title, why):
+    return Table(bench, title, "", {}, {"all": why}, {})
+
+
+class Table:
+    """figures: {peer: [numbers]}; troubles: {peer: why it has none}; about: the conditions, for the JSON file."""
+
+    def __init__(self, bench, title, unit, figures, troubles, about):
+        self.bench, self.title, self.unit, self.troubles, self.about = bench, title, unit, troubles, about
+        self.rows = {name: quantiles(values) for name, values in figures.items() if values}
+        for row in self.rows.values():
+            row["to_bubblewrap"] = row["p50"] / self.rows[AGAINST]["p50"] if self.rows.get(AGAINST, {}).get("p50") else None
+
+    def ratio(self, name):
+        return self.rows.get(name, {}).get("to_bubblewrap")
+
+    def show(self):
+        print(f"\n{self.title}" + (f" ({self.unit})" if self.unit else ""))
+        if self.rows:
+            print(f"  {'':22} {'p10':>10} {'p50':>10} {'p90':>10} {'n':>5}  to bubblewrap")
+        for name, row in self.rows.items():
+            ratio = f"{row['to_bubblewrap']:.2f} x" if row["to_bubblewrap"] is not None else "-"
+            print(f"  {name:22} {number(row['p10'])} {number(row['p50'])} {number(row['p90'])} {row['n']:5}  {ratio}")
+        for name, why in self.troubles.items():
+            print(f"  {name:22} not measured: {why}", flush=True)
+
+    def document(self):
+        rows = [{"peer": name, **row} for name, row in self.rows.items()]
+        rows += [{"peer": name, "error": why} for name, why in self.troubles.items()]
+        return {"bench": self.bench, "title": self.title, "unit": self.unit, **self.about, "rows": rows}
+
+
+def number(value):
+    return f"{value:10.2f}" if abs(value) < 10000 else f"{value:10.0f}"
+
+
+def quantiles(values):
+    values = sorted(values)
+    return {"p10": values[len(values) // 10], "p50": statistics.median(values), "p90": values[len(values) * 9 // 10], "n": len(values)}
