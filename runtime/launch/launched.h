@@ -29,7 +29,7 @@ struct launched {
 	int pidfd;      /* readable when init and with it the whole tree is dead */
 	bool subreaper; /* init is one, for there is no pid namespace */
 	int control_fd; /* SOCK_SEQPACKET, non-blocking: init_event in, init_request out */
-	int stdin_fd;   /* write end for PLAN_STDIN_DATA, non-blocking, else -1 */
+	int stdin_fd;   /* write end for PLAN_STDIN_DATA, and for a pipe that is given; non-blocking, else -1 */
 	int stdout_fd;  /* read ends for CAPTURE and RELAY, non-blocking, else -1 */
 	int stderr_fd;
 	int tty_fd;             /* master for PLAN_OUTPUT_TTY, non-blocking, else -1 */

@@ -48,12 +48,30 @@ static int open_pipe(struct streams *streams, int i, int child_end, struct error
 	return fd_set_nonblock(streams->ours[i], true, err);
 }
 
+/* Threat: see supervise/loan.c. The caller's own pipe stays with the supervisor. */
+static bool must_be_lent(const struct plan *plan)
+{
+	struct stat st;
+
+	return plan_is_confined(plan) && fstat(plan->stdin_fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static int give_stdin(const struct plan *plan, struct streams *streams, struct error *err)
+{
+	if (check_given(0, plan->stdin_fd, err) < 0)
+		return -1;
+	if (must_be_lent(plan))
+		return open_pipe(streams, 0, 0, err);
+	streams->child[0] = plan->stdin_fd;
+	return 0;
+}
+
 static int open_stdin(const struct plan *plan, struct streams *streams, struct error *err)
 {
 	switch (plan->stdin_mode) {
 	case PLAN_STDIN_NONE: return open_null(streams, 0, O_RDONLY, err);
 	case PLAN_STDIN_DATA: return open_pipe(streams, 0, 0, err);
-	case PLAN_STDIN_FD: streams->child[0] = plan->stdin_fd; return check_given(0, plan->stdin_fd, err);
+	case PLAN_STDIN_FD: return give_stdin(plan, streams, err);
 	}
 	return error_set(err, ERROR_INTERNAL, "stdin", "unknown mode");
 }

@@ -234,6 +234,7 @@ int ending_tree_dead(struct supervisor *s, struct error *err)
 	loop_remove(s->loop, &s->sampler.timer);
 	s->monitor = mount_monitor_free(s->monitor);
 	feed_close(&s->feed);
+	loan_close(&s->loan);
 	kill_orphans(s);
 	if (clear_group(s, err) < 0 || guard_finish(s->guard, err) < 0 ||
 		gitlinks_finish(s->plan, &s->violations, &s->guard_hooks, err) < 0)

@@ -9,6 +9,7 @@
 #include "runtime/supervise/quiet_write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -30,36 +31,58 @@ static void take_sigpipe(const sigset_t *only_sigpipe)
 		;
 }
 
-static ssize_t write_once(int fd, const void *data, size_t size)
-{
-	ssize_t n;
+struct quiet {
+	sigset_t only_sigpipe, before;
+	bool was_pending;
+};
 
-	do
-		n = write(fd, data, size);
-	while (n < 0 && errno == EINTR);
+static bool begin(struct quiet *quiet)
+{
+	int r;
+
+	quiet->was_pending = sigpipe_is_pending();
+	sigemptyset(&quiet->only_sigpipe);
+	sigaddset(&quiet->only_sigpipe, SIGPIPE);
+	r = pthread_sigmask(SIG_BLOCK, &quiet->only_sigpipe, &quiet->before);
+	errno = r;
+	return r == 0;
+}
+
+/* n and errno are those of the call in between. */
+static ssize_t end(const struct quiet *quiet, ssize_t n)
+{
+	int saved_errno = errno;
+
+	if (n < 0 && saved_errno == EPIPE && !quiet->was_pending)
+		take_sigpipe(&quiet->only_sigpipe);
+	/* Cannot fail: `before` came from the same call. */
+	(void)pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+	errno = saved_errno;
 	return n;
 }
 
 ssize_t quiet_write(int fd, const void *data, size_t size)
 {
-	sigset_t only_sigpipe, before;
-	bool was_pending = sigpipe_is_pending();
+	struct quiet quiet;
 	ssize_t n;
-	int saved_errno;
 
-	sigemptyset(&only_sigpipe);
-	sigaddset(&only_sigpipe, SIGPIPE);
-	saved_errno = pthread_sigmask(SIG_BLOCK, &only_sigpipe, &before);
-	if (saved_errno != 0) {
-		errno = saved_errno;
+	if (!begin(&quiet))
 		return -1;
-	}
-	n = write_once(fd, data, size);
-	saved_errno = errno;
-	if (n < 0 && saved_errno == EPIPE && !was_pending)
-		take_sigpipe(&only_sigpipe);
-	/* Cannot fail: `before` came from the same call. */
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = saved_errno;
-	return n;
+	do
+		n = write(fd, data, size);
+	while (n < 0 && errno == EINTR);
+	return end(&quiet, n);
+}
+
+ssize_t quiet_tee(int in_fd, int out_fd, size_t size)
+{
+	struct quiet quiet;
+	ssize_t n;
+
+	if (!begin(&quiet))
+		return -1;
+	do
+		n = tee(in_fd, out_fd, size, SPLICE_F_NONBLOCK);
+	while (n < 0 && errno == EINTR);
+	return end(&quiet, n);
 }

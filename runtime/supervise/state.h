@@ -16,6 +16,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/supervise/feed.h"
 #include "runtime/supervise/guard.h"
+#include "runtime/supervise/loan.h"
 #include "runtime/supervise/mount_monitor.h"
 #include "runtime/supervise/moves.h"
 #include "runtime/supervise/outcome.h"
@@ -80,6 +81,7 @@ struct supervisor {
 	struct output_events output_events;
 	bool started_told; /* as an event */
 	struct feed feed;
+	struct loan loan;
 	struct watcher *watcher;
 	struct guard *guard;
 	struct guard_hooks guard_hooks;

@@ -7,6 +7,7 @@
  *   death     <- pidfd of init                                  |
  *   outputs   <- pipes, or the master of a private terminal     +- the command and its children
  *   feed      -> pipe, or the master again
+ *   loan      -> pipe, where the input is a pipe of the caller's
  *   sampler   <- proc, tmpfs, SysV IPC: what the tree uses (only read)
  *   watcher   <- inotify on the host's directories, for:
  *   guard        what is planted in the caller's own
@@ -154,6 +155,8 @@ static int watch_input(struct supervisor *s, struct error *err)
 {
 	if (s->launched->stdin_fd < 0)
 		return 0;
+	if (s->plan->stdin_mode == PLAN_STDIN_FD)
+		return loan_open_take(&s->loan, s->loop, s->plan->stdin_fd, steal_fd(&s->launched->stdin_fd), err);
 	return feed_open_take(&s->feed, s->loop, s->plan->stdin_data, s->plan->stdin_size, -1,
 		steal_fd(&s->launched->stdin_fd), FEED_END_CLOSE, err);
 }
@@ -232,6 +235,7 @@ static struct supervisor *supervisor_new(const struct plan *plan)
 		.escalation = LOOP_SOURCE_INIT,
 		.outputs = {OUTPUT_INIT, OUTPUT_INIT},
 		.feed = FEED_INIT,
+		.loan = LOAN_INIT,
 		.moves = MOVES_INIT,
 		.sampler = {.timer = LOOP_SOURCE_INIT}};
 	return s;
@@ -328,6 +332,7 @@ void supervisor_release(struct supervisor *supervisor)
 		s->watcher = watcher_free(s->watcher);
 		s->monitor = mount_monitor_free(s->monitor);
 		feed_close(&s->feed);
+		loan_close(&s->loan);
 		output_close(&s->outputs[0]);
 		output_close(&s->outputs[1]);
 		loop_remove(s->loop, &s->control);
