@@ -261,7 +261,7 @@ static void add_proc_masks(struct planner *planner)
 		return;
 	/* A proc can be mounted only by who sees a whole one. The host's uid 0 could write to it, so for it masks stay. */
 	if (root)
-		row->reason = "a sandbox inside cannot mount a proc of its own";
+		row->reason = "a sandbox inside cannot mount a proc of its own, nor any other file system";
 	else
 		degrade(row,
 			"left off, so that a sandbox inside can mount a proc of its own: what is global in /proc shows",

@@ -168,29 +168,46 @@ int plan_filter(const struct policy *policy, struct arena *arena, struct filter 
 	return filter_make(&request, arena, ret_filter, diag, err);
 }
 
+static void deny_too(struct planner *planner, struct policy *policy, const char *name)
+{
+	const char **list = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i <= policy->n_seccomp_deny; i++) {
+		const char **slot = arena_push(planner->arena, &list, &n);
+
+		if (slot != NULL)
+			*slot = i < policy->n_seccomp_deny ? policy->seccomp_deny[i] : name;
+	}
+	policy->seccomp_deny = list;
+	policy->n_seccomp_deny = n;
+}
+
+/* Threat: the files of a cgroup, and who knows of which file systems else, belong to the host's uid 0. A command that
+ * has this uid could mount them in namespaces of its own, and write to the group that its caller is in. */
+static bool may_mount_as_root(const struct planner *planner, const struct policy *policy)
+{
+	return planner->outer_uid == 0 && !planner->plan->identity.mapped &&
+		(policy->nested_namespaces || policy->n_seccomp_allow > 0 || policy->seccomp_profile[0] != ':');
+}
+
 static int make_filter(struct planner *planner, struct error *err)
 {
-	static const char fixed[] = "sched_setaffinity"; /* or the command takes the CPUs back that a limit took */
 	struct policy policy = *planner->policy;
-	const char **deny = NULL;
-	size_t n = 0;
 
 	if (planner->policy->backend == BACKEND_NONE)
 		return 0;
 	if (planner->host->facts[FACT_SECCOMP_FILTER].state == FACT_NO)
 		return 0; /* its row forbids the run */
-	for (size_t i = 0; i <= policy.n_seccomp_deny; i++) {
-		const char **slot = arena_push(planner->arena, &deny, &n);
-
-		if (slot != NULL)
-			*slot = i < policy.n_seccomp_deny ? policy.seccomp_deny[i] : fixed;
+	/* Or the command takes the CPUs back that a limit took. */
+	if (policy.limits.cpus_milli != LIMIT_NONE && !planner_has_controller(planner, FACT_CGROUP_CPU))
+		deny_too(planner, &policy, "sched_setaffinity");
+	if (may_mount_as_root(planner, &policy)) {
+		deny_too(planner, &policy, "mount");
+		deny_too(planner, &policy, "fsopen");
 	}
 	if (arena_check(planner->arena, err) < 0)
 		return -1;
-	if (policy.limits.cpus_milli != LIMIT_NONE && !planner_has_controller(planner, FACT_CGROUP_CPU)) {
-		policy.seccomp_deny = deny;
-		policy.n_seccomp_deny = n;
-	}
 	if (plan_filter(&policy, planner->arena, &planner->plan->filter, planner->diag, err) < 0)
 		return -1;
 	/* Threat: in namespaces of its own the command can mount the cgroup file system of the group that it is in. */
