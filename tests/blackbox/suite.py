@@ -148,20 +148,25 @@ def installed_copy(pinfold, base):
     return found.stdout.split()[0]
 
 
+AS_USER = ["setpriv", f"--reuid={ORDINARY_USER}", f"--regid={ORDINARY_USER}", "--clear-groups"]
+
+
+def stage_for_user(pinfold, folder, base):
+    """A copy of a suite's folder that an ordinary user can read, and a pinfold that he can reach; both paths."""
+    stage = os.path.join(base, "stage")
+    for part in ("blackbox", os.path.basename(folder)):
+        shutil.copytree(os.path.join(os.path.dirname(folder), part), os.path.join(stage, part))
+    pinfold = pinfold if reachable(pinfold) else installed_copy(pinfold, base)
+    subprocess.run(["chown", "-R", f"{ORDINARY_USER}:{ORDINARY_USER}", base], check=True)
+    return stage, pinfold
+
+
 def become_user(options, folder, base):
     """Runs this very suite again as an ordinary user, from a copy that he can read; the exit status."""
-    stage = os.path.join(base, "stage")
-    tests = os.path.dirname(folder)
-    for part in ("blackbox", os.path.basename(folder)):
-        shutil.copytree(os.path.join(tests, part), os.path.join(stage, part))
-    shutil.copytree(options.programs, os.path.join(stage, "programs"))
-    pinfold = options.pinfold if reachable(options.pinfold) else installed_copy(options.pinfold, base)
-    subprocess.run(["chown", "-R", f"{ORDINARY_USER}:{ORDINARY_USER}", base], check=True)
+    shutil.copytree(options.programs, os.path.join(base, "stage", "programs"))
+    stage, pinfold = stage_for_user(options.pinfold, folder, base)
     line = [
-        "setpriv",
-        f"--reuid={ORDINARY_USER}",
-        f"--regid={ORDINARY_USER}",
-        "--clear-groups",
+        *AS_USER,
         PYTHON,
         os.path.join(stage, os.path.basename(folder), "run.py"),
         "--pinfold",

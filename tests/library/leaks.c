@@ -2,94 +2,19 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/library/client.h"
+#include "tests/library/ends.h"
 
-#define ROUNDS      60           /* of five runs each */
+#define ROUNDS      30           /* of ten runs each */
 #define SLACK_BYTES (256u << 10) /* what the thread cache of malloc may hold back at most */
-
-static void succeed(void)
-{
-	pinfold_result *result = client_run(NULL, client_shell("echo hello; exit 3"));
-
-	CHECK(pinfold_result_exit_code(result) == 3 && pinfold_result_json(result) != NULL);
-	(void)pinfold_result_free(result);
-}
-
-static void fail_to_execute(void)
-{
-	static const char *const argv[] = {"/nowhere/to/be/found", NULL};
-	pinfold_result *result = client_run(NULL, client_command(argv));
-
-	CHECK(pinfold_result_status(result) == PINFOLD_SETUP_FAILED && pinfold_result_exit_status(result) == 127, "%s",
-		pinfold_result_json(result));
-	CHECK(pinfold_result_note(result) != NULL);
-	(void)pinfold_result_free(result);
-}
-
-static void run_out_of_time(void)
-{
-	pinfold_result *result = client_run(
-		"{\"version\": 1, \"limits\": {\"wall_time\": \"50ms\"}}", client_shell("sleep 100 & sleep 100"));
-
-	CHECK(pinfold_result_status(result) == PINFOLD_TIMED_OUT && pinfold_result_exit_status(result) == 124);
-	(void)pinfold_result_free(result);
-}
-
-static void refuse(void)
-{
-	pinfold_policy *policy = NULL;
-	pinfold_error *err = NULL;
-
-	CHECK(pinfold_policy_parse(
-		      "{\"version\": 1, \"limits\": {\"memry\": 1}, \"x\": 2}", "test", NULL, &policy, &err) < 0);
-	CHECK(policy == NULL && pinfold_error_detail(err, 1) != NULL && pinfold_error_json(err) != NULL);
-	err = pinfold_error_free(err);
-	CHECK(pinfold_policy_load(":nothing", &policy, &err) < 0);
-	err = pinfold_error_free(err);
-}
-
-/* The policy is sound, and what it asks for is not to be had: refused before or while the boundary is built. */
-static void refuse_to_start(void)
-{
-	pinfold_policy *policy = client_policy("{\"version\": 1, \"filesystem\": {\"write\": [\"not/there\"]}}");
-	pinfold_command *command = client_shell("true");
-	pinfold_run *run = NULL;
-	pinfold_error *err = NULL;
-
-	CHECK(pinfold_run_start(client_host(), policy, command, &run, &err) < 0 && run == NULL);
-	err = pinfold_error_free(err);
-	(void)pinfold_policy_free(policy);
-	policy = client_policy("{\"version\": 1, \"process\": {\"hostname\": \"x\"}, \"limits\": {\"tmp_size\": \"64K\"},"
-			       "\"filesystem\": {\"root\": \"empty\"}}");
-	CHECK(pinfold_command_set_directory(command, "/usr", &err) == 0);
-	CHECK(pinfold_run_start(client_host(), policy, command, &run, &err) < 0 || run != NULL);
-	(void)pinfold_run_free(run);
-	(void)pinfold_error_free(err);
-	(void)pinfold_policy_free(policy);
-	(void)pinfold_command_free(command);
-}
-
-static void abandon(void)
-{
-	pinfold_policy *policy = client_default_policy();
-	pinfold_command *command = client_shell("sleep 100");
-
-	(void)pinfold_run_free(client_start(policy, command));
-	(void)pinfold_command_free(command);
-	(void)pinfold_policy_free(policy);
-}
 
 static void one_round(void)
 {
-	succeed();
-	fail_to_execute();
-	run_out_of_time();
-	refuse();
-	refuse_to_start();
-	abandon();
+	unsigned dice = 1; /* each round is like the others */
+
+	for (size_t n = 0; n < ends_count(); n++)
+		end_at(n)(&dice);
 }
 
 /* A sanitizer has an allocator of its own, and a leak check of its own, too. */
