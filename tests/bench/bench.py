@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """pinfold beside its peers, interleaved in one run.
 
-    bench.py PINFOLD [--rounds N] [--only NAME,...] [--peers NAME,...] [--json FILE]
-    bench.py PINFOLD --smoke
+    bench.py PINFOLD [--rounds N] [--only NAME,...] [--peers NAME,...] [--programs DIR] [--json FILE]
+    bench.py PINFOLD [--programs DIR] --smoke
 
 Prints a table for each thing that is measured, and which of the goals are met. As root it measures root and an ordinary
-user, else the caller alone. --smoke shows that the benchmark itself works: two rounds beside bubblewrap, in which everything must be measured;
-skipped (77) where that is not installed. docs/performance.md tells what is compared with what.
+user, else the caller alone. --smoke shows that the benchmark itself works: two short rounds beside bubblewrap, in which
+everything must be measured; skipped (77) where that is not installed. docs/performance.md tells what is compared with what.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import peers
 import place
 import race
 
-BENCHES = ["launch"]
+BENCHES = ["launch", "throughput", "memory", "ending", "output", "filter"]
 SMOKE_PEERS = ["plain", "pinfold", "bubblewrap"]
 SKIPPED = 77
 
@@ -34,10 +34,18 @@ class Stage:
 
     def __init__(self, options, base):
         names = options.peers.split(",") if options.peers else None
-        self.base, self.rounds, self.private_mounts = base, options.rounds, os.geteuid() == 0
-        self.found, missing = peers.found(names)
-        self.missing = dict(missing)
-        self.places = place.places(options.pinfold, base)
+        self.base, self.rounds, self.small, self.private_mounts = base, options.rounds, options.smoke, os.geteuid() == 0
+        self.found, self.missing = peers.found(names)
+        self.places = place.places(options.pinfold, programs_of(options), base)
+
+    def some_rounds(self, part):
+        """Fewer rounds, for what takes that many times longer than a launch."""
+        return max(2, self.rounds // part)
+
+
+def programs_of(options):
+    """Where the benchmark's own programs are built: beside that pinfold, unless it is said."""
+    return os.path.abspath(options.programs or os.path.join(os.path.dirname(options.pinfold), "../../tests/bench"))
 
 
 def arguments():
@@ -46,6 +54,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--only", default=",".join(BENCHES))
     parser.add_argument("--peers")
+    parser.add_argument("--programs")
     parser.add_argument("--json")
     parser.add_argument("--smoke", action="store_true")
     options = parser.parse_args()
@@ -62,16 +71,19 @@ def arguments():
 
 def measure(options, base):
     stage, tables = Stage(options, base), []
+    for name, why in stage.missing.items():
+        print(f"{name} takes no part: {why}", flush=True)
     for name in options.only:
         for table in importlib.import_module(name).run(stage):
             race.clear()
             table.show()
             tables.append(table)
-    return tables
+    return stage.missing, tables
 
 
-def document(options, tables, verdicts):
+def document(options, missing, tables, verdicts):
     return {"schema": "pinfold.bench/1", "rounds": options.rounds, "kernel": platform.release(), "cpus": os.cpu_count(),
+            "missing": [{"peer": name, "error": why} for name, why in missing.items()],
             "tables": [table.document() for table in tables], "goals": verdicts}
 
 
@@ -86,7 +98,7 @@ def main():
     try:
         if os.geteuid() == 0:
             mounts.own_namespace()
-        tables = measure(options, base)
+        missing, tables = measure(options, base)
     finally:
         race.clear()
         shutil.rmtree(base)
@@ -94,11 +106,11 @@ def main():
     goals.show(verdicts)
     if file:
         with open(file, "w", encoding="utf-8") as out:
-            json.dump(document(options, tables, verdicts), out, indent=2)
+            json.dump(document(options, missing, tables, verdicts), out, indent=2)
             out.write("\n")
         print(f"\n{file}")
     if options.smoke:
-        troubles = [f"{table.title}: {name}: {why}" for table in tables for name, why in table.troubles.items() if name in SMOKE_PEERS]
+        troubles = [f"{table.title}: {name}: {why}" for table in tables for name, why in table.troubles.items()]
         sys.exit("\n".join(["not measured:", *troubles]) if troubles else 0)
 
 

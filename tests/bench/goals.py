@@ -32,7 +32,7 @@ GOALS = [
     Goal("launch of /bin/true, to bubblewrap's", True, 0.6, ratio("launch", many_mounts=False)),
     Goal("the same with 1 000 host mounts", True, 0.3, ratio("launch", many_mounts=True)),
     Goal("launches a second, eight at once, to bubblewrap's", False, 1.5, ratio("throughput", at_once=8)),
-    Goal("resident memory of supervisor and init (KiB)", True, 4096, figure("memory")),
+    Goal("resident memory of supervisor and init (KiB)", True, 4096, figure("memory", kind="rss")),
     Goal("time-out to the whole tree dead, 100 processes (ms)", True, 50, figure("ending", processes=100, by="time-out")),
 ]
 

@@ -10,6 +10,8 @@ import shutil
 import tempfile
 import traceback
 
+import race
+
 ORDINARY_USER = 65534
 PASSED = ("PATH", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
@@ -17,19 +19,36 @@ PASSED = ("PATH", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 class Place:
     """A directory `top` for one user, reachable by everybody: /tmp is hidden by most peers, so it lies elsewhere."""
 
-    def __init__(self, who, uid, base, pinfold):
-        self.who, self.uid, self.pinfold, self.number = who, uid, pinfold, 0
+    def __init__(self, who, uid, base, pinfold, programs):
+        self.who, self.uid, self.pinfold, self.programs, self.number = who, uid, pinfold, programs, 0
         self.top = os.path.join(base, "root" if uid == 0 else "user")
         os.mkdir(self.top, 0o755)
-        os.chown(self.top, uid, uid) if os.geteuid() != uid else None
+        self.give(self.top)
         self.environment = {name: os.environ[name] for name in PASSED if name in os.environ}
         if os.geteuid() != uid:  # the caller's session is not this user's
             self.environment = {name: value for name, value in self.environment.items() if name in ("PATH", "LANG")}
         self.environment["HOME"] = self.top
 
     def folder(self, name):
+        """A directory of this user in the place, made where it is not there."""
         path = os.path.join(self.top, name)
-        os.makedirs(path, exist_ok=True)
+        if not os.path.isdir(path):
+            os.mkdir(path, 0o755)
+            self.give(path)
+        return path
+
+    def give(self, path):
+        if os.geteuid() != self.uid:
+            os.chown(path, self.uid, self.uid)
+
+    def program(self, name):
+        """A program of the benchmark, where the command can see it."""
+        path = os.path.join(self.top, f"bench-{name}")
+        if not os.path.exists(path):
+            source = os.path.join(self.programs, f"bench-{name}")
+            if not os.path.exists(source):
+                raise race.Trouble(f"{source} is not there: it is built with pinfold; --programs says where")
+            shutil.copy(source, path)
         return path
 
     def new_id(self):
@@ -88,11 +107,11 @@ def reachable(path):
     return True
 
 
-def places(pinfold, base):
+def places(pinfold, programs, base):
     """Root and an ordinary user where the caller is root, else the caller alone."""
     pinfold = os.path.abspath(pinfold)
     if os.geteuid() != 0:
-        return [Place("an ordinary user", os.geteuid(), base, pinfold)]
+        return [Place("an ordinary user", os.geteuid(), base, pinfold, programs)]
     if not reachable(pinfold):
         pinfold = shutil.copy(pinfold, base)
-    return [Place("root", 0, base, pinfold), Place("an ordinary user", ORDINARY_USER, base, pinfold)]
+    return [Place("root", 0, base, pinfold, programs), Place("an ordinary user", ORDINARY_USER, base, pinfold, programs)]
