@@ -25,6 +25,8 @@
  * thread's own descriptor table, or in a process whose /proc files are closed to the supervisor.
  * Threat: typing into the terminal the sandbox was started from (TIOCSTI, TIOCLINUX). The kernel reads 32 bits of the
  * request, so 32 bits are compared: a value with rubbish in the upper half is the same request.
+ * Threat: leaving that terminal in a state in which its other users, pinfold among them, wait for ever when they write
+ * (TCOOFF), or find it closed (TIOCEXCL) or dead (TIOCSETD, which loads kernel modules besides).
  * Threat: address families without a namespace of their own (vsock reaches the hypervisor), or with a kernel attack
  * surface that nobody needs. Netlink only as far as getifaddrs needs it. SOCK_PACKET turns AF_INET into AF_PACKET.
  * Signals are not looked at: the init is the first process of its namespace, which protects it.
@@ -45,6 +47,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <termios.h>
 
 #include "seccomp/groups.h"
 
@@ -101,6 +104,9 @@ const struct overlay_rule overlay_rules[] = {
 
 	{"ioctl", EPERM, {INT_IS(1, TIOCSTI)}, 1, "TIOCSTI: typing into the terminal"},
 	{"ioctl", EPERM, {INT_IS(1, TIOCLINUX_REQUEST)}, 1, "TIOCLINUX: pasting into the console"},
+	{"ioctl", EPERM, {INT_IS(1, TCXONC), INT_IS(2, TCOOFF)}, 2, "TCOOFF: stopping what others write to the terminal"},
+	{"ioctl", EPERM, {INT_IS(1, TIOCEXCL)}, 1, "TIOCEXCL: closing the terminal to others"},
+	{"ioctl", EPERM, {INT_IS(1, TIOCSETD)}, 1, "TIOCSETD: another line discipline"},
 
 	{"prlimit64", EPERM, {INT_NOT(0, 0), POINTER_GIVEN(2)}, 2, "new limits by pid; 0, the caller, is allowed"},
 	{"setrlimit", EINVAL, {INT_IS(0, RLIMIT_CORE)}, 1, "RLIMIT_CORE: 0 would let a core handler run on the host"},

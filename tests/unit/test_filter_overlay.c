@@ -84,6 +84,11 @@ static const struct attempt attempts[] = {
 	{"ioctl", {0, 0xffffffff00005412, 1}, EPERM},
 	{"ioctl", {0, 0x541c, 1}, EPERM},
 	{"ioctl", {0, 0x10000541c, 1}, EPERM},
+	{"ioctl", {0, RUBBISH | 0x5423, 1}, EPERM}, /* TIOCSETD */
+	{"ioctl", {0, RUBBISH | 0x540c}, EPERM},    /* TIOCEXCL */
+	{"ioctl", {0, RUBBISH | 0x540a, 0}, EPERM}, /* TCXONC: TCOOFF, and TCOON */
+	{"ioctl", {0, 0x540a, 1}, 0},
+	{"ioctl", {0, 0x5424, 1}, 0}, /* TIOCGETD */
 	{"ioctl", {0, 0x5401, 1}, 0},
 	{"ioctl", {0, 0x541200000000, 1}, 0},
 	{"clone", {CLONE_VFORK | SIGCHLD}, EPERM},

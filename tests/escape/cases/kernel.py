@@ -8,7 +8,7 @@ import subprocess
 import termios
 import tty
 
-from blackbox.box import held
+from blackbox.box import PYTHON, held
 from blackbox.suite import case, check
 
 
@@ -89,6 +89,26 @@ def private_terminal_injection(box):
     code, out, err, waiting = on_a_terminal(box, "--tty")
     check("ESCAPED" not in out and "held" in out and code == 0, f"exit {code}: {out} {err!r}")
     check(waiting == 0, f"{waiting} bytes wait as input of the caller's shell")
+
+
+@case("a terminal that is shared with the caller is not stopped, closed or made dumb, and pinfold ends in time")
+def terminal_stopped(box):
+    script = (
+        "import fcntl, os, signal, struct, termios\n"
+        "for request, argument in ((termios.TIOCEXCL, 0), (termios.TCXONC, termios.TCOOFF), (termios.TIOCSETD, struct.pack('i', 27))):\n"
+        "    try:\n        fcntl.ioctl(1, request, argument)\n"
+        "    except OSError:\n        pass\n"
+        "signal.pause()"
+    )
+    master, slave = pty.openpty()
+    try:
+        live = box.start(PYTHON, "-c", script, options=["--timeout", "1"], json_out=False, stdout=slave, stderr=slave)
+        code, _out, _err, seconds = live.wait(20)
+        check(code == 124 and seconds < 5, f"exit {code} after {seconds:.1f} s")
+        check(os.write(slave, b"after") == 5 and b"after" in os.read(master, 65536), "the terminal is dead")
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 @case("keyrings of the caller are out of reach")
