@@ -159,11 +159,12 @@ static bool read_entry(struct parser *parser, bool begins_block)
 /* Whether an entry here is the first of a block. False in *ret_fits where the table says that there should be one. */
 static bool begins_block(struct parser *parser, bool *ret_fits)
 {
-	const unsigned char *block = parser->blocks + 8 * parser->block;
+	const unsigned char *block;
 
 	*ret_fits = true;
 	if (parser->n_blocks == 0)
 		return false;
+	block = parser->blocks + 8 * parser->block;
 	if (parser->block_left > 0) {
 		parser->block_left--;
 		return false;
