@@ -4,13 +4,14 @@
  * Everything is bounded: a text that does not fit is cut at a whole UTF-8 character, since it ends up in JSON. Texts
  * are formatted into a scratch buffer first, so that an argument may point into the very record that is being
  * rewritten. Nothing here allocates, so that running out of memory can be told like any other failure, and a child
- * between fork and exec can fill its record too. Records that arrive from a child are bytes it wrote: readers of `code`
- * must go through error_code_name, which bounds it.
+ * between fork and exec can fill its record too. Records that arrive from a child are bytes that it wrote, and are
+ * taken by error_receive alone.
  */
 #include "base/error.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,51 @@ int error_prefix(struct error *err, const char *fmt, ...)
 int error_no_memory(struct error *err)
 {
 	return error_set_errno(err, ERROR_NO_MEMORY, ENOMEM, "allocate", "out of memory");
+}
+
+static void bound_text(char *field, size_t size)
+{
+	field[strnlen(field, size - 1)] = '\0';
+}
+
+/* Keys are words of the program's own, and members of a JSON object later. */
+static bool is_key(const char *key)
+{
+	size_t size = strspn(key, "abcdefghijklmnopqrstuvwxyz_");
+
+	return size > 0 && key[size] == '\0';
+}
+
+static size_t bound_context(struct error *err)
+{
+	size_t n = err->n_context < ERROR_CONTEXT_MAX ? err->n_context : ERROR_CONTEXT_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		struct error_context *context = &err->context[i];
+
+		bound_text(context->key, sizeof context->key);
+		bound_text(context->value, sizeof context->value);
+		if (!is_key(context->key))
+			return i;
+	}
+	return n;
+}
+
+int error_receive(struct error *err, const struct error *record)
+{
+	if (err == NULL)
+		return -1;
+	*err = *record;
+	if ((unsigned)err->code >= _ERROR_CODE_COUNT || err->code == ERROR_NONE)
+		err->code = ERROR_INTERNAL;
+	if ((unsigned)err->retryable > ERROR_RETRY_NO)
+		err->retryable = ERROR_RETRY_UNKNOWN;
+	bound_text(err->op, sizeof err->op);
+	bound_text(err->where, sizeof err->where);
+	bound_text(err->text, sizeof err->text);
+	bound_text(err->fix, sizeof err->fix);
+	err->n_context = bound_context(err);
+	return -1;
 }
 
 void error_set_fix(struct error *err, const char *fmt, ...)

@@ -61,6 +61,9 @@ int error_set_errno(struct error *err, enum error_code code, int sys_errno, cons
 /* Puts "PREFIX: " before the text of an error that passes through; returns -1. */
 int error_prefix(struct error *err, const char *fmt, ...) printf_like(2, 3);
 int error_no_memory(struct error *err);
+/* Sets err to a record whose bytes came from another process: what is out of bounds in it is brought within them, and
+ * one that is no error becomes ERROR_INTERNAL. Returns -1. */
+int error_receive(struct error *err, const struct error *record);
 void error_set_fix(struct error *err, const char *fmt, ...) printf_like(2, 3);
 /* Beyond ERROR_CONTEXT_MAX pairs, or too long: cut. */
 void error_add_context(struct error *err, const char *key, const char *value);

@@ -215,6 +215,7 @@ static void listen_to(const struct trial *trial, const struct child *child, stru
 		if (record.step >= trial->n_steps)
 			continue;
 		heard[record.step] = true;
+		record.finding.step[sizeof record.finding.step - 1] = '\0';
 		findings[record.step] = record.finding;
 	}
 	for (size_t i = 0; i < trial->n_steps; i++)

@@ -316,7 +316,14 @@ static bool was_killed_by_filter(const struct launched *launched)
 		info.si_code != CLD_EXITED && info.si_status == SIGSYS;
 }
 
-static int wait_ready(struct launched *launched, struct error *err)
+/* A descriptor for each bit, and no other: a message that breaks the protocol has no trustworthy part. */
+static bool is_ready(const struct setup_message *message, size_t n_fds)
+{
+	return message->kind == SETUP_READY && message->present < 1u << SETUP_FD_MAX &&
+		(size_t)__builtin_popcount(message->present) == n_fds;
+}
+
+int launch_wait_ready(struct launched *launched, struct error *err)
 {
 	struct setup_message message;
 	int fds[SETUP_FD_MAX];
@@ -326,7 +333,7 @@ static int wait_ready(struct launched *launched, struct error *err)
 	if (wait_readable(launched, err) < 0)
 		return -1;
 	size = fd_receive(launched->control_fd, &message, sizeof message, fds, SETUP_FD_MAX, &n, 0);
-	if (size == (long)sizeof message && message.kind == SETUP_READY) {
+	if (size == (long)sizeof message && is_ready(&message, n)) {
 		keep_fds(launched, message.present, fds, n);
 		if (launched->proc_fd >= 0 &&
 			(launched->subreaper || (launched->mountinfo_fd >= 0 && launched->mountinfo_check_fd >= 0)))
@@ -335,13 +342,13 @@ static int wait_ready(struct launched *launched, struct error *err)
 	}
 	for (size_t i = 0; i < n; i++)
 		(void)close(fds[i]);
-	if (size == (long)sizeof message && message.kind == SETUP_FAILED) {
-		*err = message.error;
-		return -1;
-	}
+	if (size == (long)sizeof message && message.kind == SETUP_FAILED)
+		return error_receive(err, &message.error);
 	if (size == 0 && was_killed_by_filter(launched))
 		return error_set(err, ERROR_UNENFORCEABLE, "launch",
 			"an outer seccomp filter killed the child while it built the boundary");
+	if (size > 0)
+		return error_set(err, ERROR_INTERNAL, "launch", "the child's answer is out of order");
 	return error_set_errno(
 		err, ERROR_INTERNAL, size < 0 ? errno : 0, "launch", "the child ended while it built the boundary");
 }
@@ -362,7 +369,7 @@ static int finish(struct launch *launch, struct error *err)
 
 	launched->host_uid = geteuid();
 	if (lose_exemption(launch, err) < 0 || (plan_is_confined(launch->plan) && help_confine(launch, err) < 0) ||
-		wait_ready(launched, err) < 0)
+		launch_wait_ready(launched, err) < 0)
 		return -1;
 	launched->stdin_fd = steal_fd(&launch->streams.ours[0]);
 	launched->stdout_fd = steal_fd(&launch->streams.ours[1]);

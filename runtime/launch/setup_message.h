@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "runtime/launch/launched.h"
 
 enum setup_kind {
 	SETUP_GO =
@@ -32,5 +33,9 @@ struct setup_message {
 	uint32_t present; /* GO: 1 where more is to come; READY: a bit for each descriptor */
 	struct error error;
 };
+
+/* Takes the child's SETUP_READY with its descriptors into `launched`, or its failure into err; whatever else comes is
+ * one, too. Waits for at most 30 s. */
+must_check int launch_wait_ready(struct launched *launched, struct error *err);
 
 #endif

@@ -165,3 +165,33 @@ Test(error, every_code_has_its_word)
 	cr_expect_str_eq(error_code_name((enum error_code)_ERROR_CODE_COUNT), "internal");
 	cr_expect_str_eq(error_code_name((enum error_code) - 1), "internal");
 }
+
+/* A record whose every byte another process chose. */
+Test(error, receives_a_record_within_its_bounds)
+{
+	struct error record, err;
+	char message[1024];
+
+	memset(&record, 'x', sizeof record);
+	cr_expect_eq(error_receive(&err, &record), -1);
+	cr_expect_eq(err.code, ERROR_INTERNAL);
+	cr_expect_eq(err.retryable, ERROR_RETRY_UNKNOWN);
+	cr_expect_eq(strlen(err.op), sizeof err.op - 1);
+	cr_expect_eq(strlen(err.where), sizeof err.where - 1);
+	cr_expect_eq(strlen(err.text), sizeof err.text - 1);
+	cr_expect_eq(strlen(err.fix), sizeof err.fix - 1);
+	cr_expect_eq(err.n_context, ERROR_CONTEXT_MAX);
+	cr_expect_eq(strlen(err.context[3].value), sizeof err.context[3].value - 1);
+	(void)message_of(&err, message);
+	record.context[1].key[0] = '\0';
+	(void)error_receive(&err, &record);
+	cr_expect_eq(err.n_context, 1, "a key that is none ends the list");
+	record = (struct error){0};
+	(void)error_receive(&err, &record);
+	cr_expect_eq(err.code, ERROR_INTERNAL, "a failure is an error");
+	(void)error_set_errno(&record, ERROR_IO, ENOSPC, "write", "no room");
+	error_add_context(&record, "path", "/x");
+	(void)error_receive(&err, &record);
+	cr_expect_eq(memcmp(&err, &record, sizeof err), 0, "what is in order is kept");
+	cr_expect_eq(error_receive(NULL, &record), -1);
+}
