@@ -10,6 +10,10 @@
 
 static unsigned draw(struct chance *chance, unsigned below)
 {
+	if (chance->n_bytes > 0) {
+		chance->n_bytes--;
+		return *chance->bytes++ % below;
+	}
 	chance->state = chance->state * 6364136223846793005u + 1442695040888963407u;
 	return (unsigned)(chance->state >> 33) % below;
 }
