@@ -1,12 +1,16 @@
 """Figures as a table for people, as JSON, and as ratios to bubblewrap's."""
 
 import statistics
+import sys
 
 AGAINST = "bubblewrap"
 
 
 def skipped(bench, title, why):
-    return Table(bench, title, "", {}, {"all": why}, {})
+    """A table that this caller cannot have, whatever the contenders."""
+    table = Table(bench, title, "", {}, {}, {})
+    table.why_skipped = why
+    return table
 
 
 class Table:
@@ -14,6 +18,7 @@ class Table:
 
     def __init__(self, bench, title, unit, figures, troubles, about):
         self.bench, self.title, self.unit, self.troubles, self.about = bench, title, unit, troubles, about
+        self.why_skipped = None
         self.rows = {name: quantiles(values) for name, values in figures.items() if values}
         for row in self.rows.values():
             row["to_bubblewrap"] = row["p50"] / self.rows[AGAINST]["p50"] if self.rows.get(AGAINST, {}).get("p50") else None
@@ -29,12 +34,15 @@ class Table:
             ratio = f"{row['to_bubblewrap']:.2f} x" if row["to_bubblewrap"] is not None else "-"
             print(f"  {name:22} {number(row['p10'])} {number(row['p50'])} {number(row['p90'])} {row['n']:5}  {ratio}")
         for name, why in self.troubles.items():
-            print(f"  {name:22} not measured: {why}", flush=True)
+            print(f"  {name:22} not measured: {why}")
+        if self.why_skipped:
+            print(f"  not measured: {self.why_skipped}")
+        sys.stdout.flush()
 
     def document(self):
         rows = [{"peer": name, **row} for name, row in self.rows.items()]
         rows += [{"peer": name, "error": why} for name, why in self.troubles.items()]
-        return {"bench": self.bench, "title": self.title, "unit": self.unit, **self.about, "rows": rows}
+        return {"bench": self.bench, "title": self.title, "unit": self.unit, **self.about, "skipped": self.why_skipped, "rows": rows}
 
 
 def number(value):
