@@ -302,5 +302,6 @@ int filter_compile(const struct filter_plan *plan, struct arena *arena, struct f
 	if (builder_finish(&tree->builder, arena, ret_filter, err) < 0)
 		return -1;
 	ret_filter->user_namespaces = plan->user_namespaces;
+	ret_filter->forbids_start = plan->forbids_start;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct filter {
 	const struct sock_filter *instructions;
 	size_t n;
 	bool user_namespaces; /* it lets the command make some, asked as nested namespaces or not */
+	bool forbids_start;   /* it allows execve in no case, so that the command itself cannot be started */
 };
 
 /* What is asked of a filter beyond its profile. */

@@ -54,7 +54,8 @@ struct filter_decision {
 struct filter_plan {
 	struct filter_decision decisions[SYSCALL_NUMBERS];
 	uint32_t beyond;      /* numbers from SYSCALL_NUMBERS up, those of x32 among them */
-	bool user_namespaces; /* the command may make some; of a finished plan */
+	bool user_namespaces; /* of a finished plan, as in struct filter */
+	bool forbids_start;
 };
 
 #define FILTER_ERRNO(number) (SECCOMP_RET_ERRNO | ((uint32_t)(number)&SECCOMP_RET_DATA))

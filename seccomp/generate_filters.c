@@ -42,7 +42,7 @@ static bool builtin_write(FILE *out, size_t index, const struct filter_request *
 	return filter.user_namespaces;
 }
 
-/* Each profile twice: without and with nested namespaces. */
+/* Each profile twice: without and with nested namespaces. None forbids the start of a program. */
 #define BUILTINS_MAX 16
 
 static void builtins_write(FILE *out)
@@ -56,7 +56,7 @@ static void builtins_write(FILE *out)
 			&(struct filter_request){.profile = filter_profile_names[n / 2], .nested_namespaces = n % 2 == 1});
 	fprintf(out, "\nconst struct builtin_filter builtin_filters[] = {\n");
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, "\t{\"%s\", %s, {filter_%zu, sizeof filter_%zu / sizeof *filter_%zu, %s}},\n",
+		fprintf(out, "\t{\"%s\", %s, {filter_%zu, sizeof filter_%zu / sizeof *filter_%zu, %s, false}},\n",
 			filter_profile_names[i / 2], i % 2 == 1 ? "true" : "false", i, i, i,
 			user_namespaces[i] ? "true" : "false");
 	fprintf(out, "};\nconst size_t builtin_filters_n = %zu;\n", n);

@@ -263,6 +263,7 @@ int overlay_apply(struct filter_plan *plan, struct arena *arena, struct error *e
 	if (rules_lay(overlay_rules, overlay_rules_n, plan, arena, err) < 0)
 		return -1;
 	plan->user_namespaces = plan_allows_user_namespaces(plan);
+	plan->forbids_start = !decision_allows(&plan->decisions[SYS_execve]);
 	if (plan->user_namespaces && rules_lay(overlay_namespace_rules, overlay_namespace_rules_n, plan, arena, err) < 0)
 		return -1;
 	unknown_refuse(plan);

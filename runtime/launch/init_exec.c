@@ -3,7 +3,9 @@
  * and the filter, and executes. Memory is shared with init until then, so a failing step is simply written down for init to read.
  *
  * Order: the terminal before anything can fail visibly; the working directory before the limits (a small RLIMIT_FSIZE or
- * RLIMIT_NOFILE must not get in the way of setting up); the filter last, because it forbids what setting up needs.
+ * RLIMIT_NOFILE must not get in the way of setting up); the filter last, because it forbids what setting up needs. Behind
+ * it stands execve alone: where the command is in PATH was looked up before, and why it cannot be executed is found out
+ * by init, when the child is gone. Even exit may be refused by the filter.
  *
  * Threat: the working directory may be a path that leads out of the new root (a descriptor of the host's that survived).
  * None does survive, and still the kernel's own view of the path is checked: outside the root it is "(unreachable)".
@@ -26,6 +28,9 @@
 #define LAST_SIGNAL       64
 #define SIGNAL_KILL       9
 #define SIGNAL_CHILD      17
+#define PLACES_MAX        1024
+#define ACCESS_EXISTS     0
+#define ACCESS_EXECUTE    1
 
 struct sock_filter_program {
 	uint16_t n;
@@ -37,6 +42,10 @@ struct start {
 	char **argv;
 	char **environment;
 	struct init_event *failure;
+	const char *tried;      /* what execve was given last; NULL where it was given nothing */
+	char place[PATH_BYTES]; /* an element of PATH joined with the name */
+	bool holds[PLACES_MAX]; /* whether the element holds the name, of as many as were looked at */
+	size_t n_looked;
 };
 
 static const char *at(const struct init_block *block, uint32_t offset)
@@ -143,16 +152,19 @@ static bool load_filter(const struct start *start)
 		"seccomp filter");
 }
 
-/* The interpreter of a script that exists and yet was "not found": that is what is missing. */
-static void name_interpreter(const char *path, struct init_event *failure)
+/* The interpreter of a script that exists and yet was "not found": that is what is missing. In init, which no filter holds. */
+static void name_interpreter(const struct start *start)
 {
 	char head[128];
-	long fd = init_call(__NR_open, path, O_RDONLY | O_CLOEXEC, 0);
+	long directory = init_call(__NR_open, at(start->block, start->block->directory), O_PATH | O_CLOEXEC, 0);
+	long fd = init_call(__NR_openat, directory, start->tried, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 	long n = fd < 0 ? 0 : init_call(__NR_read, fd, head, sizeof head - 1);
 	long i = 2;
 
 	if (fd >= 0)
 		(void)init_call(__NR_close, fd);
+	if (directory >= 0)
+		(void)init_call(__NR_close, directory);
 	if (n < 3 || head[0] != '#' || head[1] != '!')
 		return;
 	while (i < n && (head[i] == ' ' || head[i] == '\t'))
@@ -161,22 +173,15 @@ static void name_interpreter(const char *path, struct init_event *failure)
 		if (head[j] == '\n' || head[j] == ' ' || head[j] == '\t' || j == n - 1)
 			head[j] = '\0';
 	}
-	failure->interpreter = 1;
-	copy_text(failure->text, sizeof failure->text, head + i);
+	start->failure->interpreter = 1;
+	copy_text(start->failure->text, sizeof start->failure->text, head + i);
 }
 
-static long try_exec(const struct start *start, const char *path)
+static void try_exec(struct start *start, const char *path)
 {
-	long r;
-
+	start->tried = path;
 	start->failure->sys_errno = 0; /* of an earlier candidate: execve does not return where it succeeds */
-	r = init_call(__NR_execve, path, start->argv, start->environment);
-	(void)check(start, r, INIT_STEP_EXEC, path);
-	if (r == -ENOENT && init_call(__NR_access, path, 0) == 0) {
-		name_interpreter(path, start->failure);
-		return -ELIBACC;
-	}
-	return r;
+	(void)check(start, init_call(__NR_execve, path, start->argv, start->environment), INIT_STEP_EXEC, path);
 }
 
 /* The next element of a PATH, joined with name; false at the end. Elements that are too long are as if absent. */
@@ -202,23 +207,42 @@ static bool next_candidate(const char **path, const char *name, char *joined)
 	return true;
 }
 
-static void search_and_exec(const struct start *start, const char *name)
+static bool is_absence(long r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ENAMETOOLONG || r == -ESTALE || r == -ELOOP;
+}
+
+/* Up to the first that seems executable. An element that cannot be entered holds nothing, as far as the command is concerned. */
+static void look_around(struct start *start, const char *name)
+{
+	const char *path = at(start->block, start->block->path);
+
+	while (start->n_looked < PLACES_MAX && next_candidate(&path, name, start->place)) {
+		long r = start->place[0] == '\0' ? -ENAMETOOLONG : init_call(__NR_access, start->place, ACCESS_EXISTS);
+
+		start->holds[start->n_looked++] = !is_absence(r) && r != -EACCES;
+		if (r == 0 && init_call(__NR_access, start->place, ACCESS_EXECUTE) == 0)
+			return;
+	}
+}
+
+static void search_and_exec(struct start *start, const char *name)
 {
 	const char *path = at(start->block, start->block->path);
 	struct init_event denied = {0};
-	char joined[PATH_BYTES];
 
-	while (next_candidate(&path, name, joined)) {
-		long r = joined[0] == '\0' ? -ENOENT : try_exec(start, joined);
+	for (size_t i = 0; next_candidate(&path, name, start->place); i++) {
+		bool known = i < start->n_looked;
 
-		/* A directory of the PATH that cannot be entered holds nothing, as far as the command is concerned. */
-		if (r == -EACCES && init_call(__NR_access, joined, 0) != 0)
+		if (start->place[0] == '\0' || (known && !start->holds[i]))
 			continue;
-		if (r == -EACCES)
+		try_exec(start, start->place);
+		if (start->failure->sys_errno == EACCES)
 			denied = *start->failure;
-		else if (r != -ENOENT && r != -ENOTDIR && r != -ENAMETOOLONG && r != -ESTALE && r != -ELOOP)
+		else if (known || !is_absence(-(long)start->failure->sys_errno))
 			return; /* it is there and cannot be executed: that is the answer */
 	}
+	start->tried = NULL;
 	if (denied.sys_errno != 0) {
 		*start->failure = denied;
 		return;
@@ -233,7 +257,7 @@ static bool has_slash(const char *s)
 	return *s == '/';
 }
 
-static void become_command(const struct start *start)
+static void become_command(struct start *start)
 {
 	const char *name = start->argv[0];
 
@@ -246,7 +270,11 @@ static void become_command(const struct start *start)
 		return;
 	reset_signals();
 	(void)init_call(__NR_umask, start->block->umask);
-	if (!enter_directory(start) || !set_limits(start) || !fence_in(start) || !load_filter(start))
+	if (!enter_directory(start))
+		return;
+	if (!has_slash(name))
+		look_around(start, name);
+	if (!set_limits(start) || !fence_in(start) || !load_filter(start))
 		return;
 	if (has_slash(name))
 		(void)try_exec(start, name);
@@ -265,15 +293,15 @@ static inline __attribute__((always_inline)) long borrow_child(const struct init
 }
 
 /* Never returns in the child, and is never inlined: the child runs on its parent's stack, below this frame. */
-static __attribute__((noinline)) long vfork_and_become(const struct start *start)
+static __attribute__((noinline)) long vfork_and_become(struct start *start)
 {
 	long pid = borrow_child(start->block);
 
 	if (pid != 0)
 		return pid;
 	become_command(start);
-	for (;;)
-		(void)init_call(__NR_exit, 127);
+	(void)init_call(__NR_exit, 127);
+	__builtin_trap(); /* a filter that refuses to exit, too: no filter can refuse this */
 }
 
 long init_exec_command(const struct init_block *block, struct init_event *ret_failure)
@@ -281,10 +309,11 @@ long init_exec_command(const struct init_block *block, struct init_event *ret_fa
 	/* Static: too large for a stack; init has one thread and starts one command. */
 	static char *argv[STRINGS_MAX + 1];
 	static char *environment[STRINGS_MAX + 1];
-	struct start start = {block, argv, environment, ret_failure};
+	static struct start start;
 	long pid;
 	int status;
 
+	start = (struct start){block, argv, environment, ret_failure, NULL, "", {false}, 0};
 	ret_failure->kind = INIT_EVENT_EXEC_FAILED;
 	if (block->n_argv == 0) {
 		(void)check(&start, -EINVAL, INIT_STEP_EXEC, "no command");
@@ -304,5 +333,7 @@ long init_exec_command(const struct init_block *block, struct init_event *ret_fa
 	if (ret_failure->sys_errno == 0)
 		return pid;
 	(void)init_call(__NR_wait4, pid, &status, 0, 0);
+	if (ret_failure->step == INIT_STEP_EXEC && ret_failure->sys_errno == ENOENT && start.tried != NULL)
+		name_interpreter(&start);
 	return -ret_failure->sys_errno;
 }

@@ -210,6 +210,8 @@ static int make_filter(struct planner *planner, struct error *err)
 		return -1;
 	if (plan_filter(&policy, planner->arena, &planner->plan->filter, planner->diag, err) < 0)
 		return -1;
+	if (planner->plan->filter.forbids_start)
+		diag_error(planner->diag, "seccomp: execve is refused, and with it the start of the command itself");
 	/* Threat: in namespaces of its own the command can mount the cgroup file system of the group that it is in. */
 	planner->plan->cgroup_inner = planner->plan->filter.user_namespaces;
 	return 0;
