@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "runtime/plan/planner.h"
 
+#define TOLD_MAX 140 /* bytes after which rows are only counted: an error is short, and pinfold check has them all */
+
 /* Without these there is no boundary to make the best of. */
 static const char *const essential[] = {"user_namespace", "mount_namespace", "pid_namespace", "proc_masks", "devices",
 	"no_new_privs", "capabilities", "setuid_files"};
@@ -22,12 +24,13 @@ static bool is_essential(const struct enforcement_row *row)
 }
 
 /* Many rows often lack one and the same thing, which is told once. */
-static void tell(struct buf *text, const struct enforcement_row *row, const char **reason_told)
+static void tell(struct buf *text, const struct enforcement_row *row)
 {
+	bool told = row->reason == NULL || (text->size > 0 && strstr(buf_str(text), row->reason) != NULL);
+
 	buf_printf(text, "%s%s%s", text->size > 0 ? "; " : "", row->limit ? "limits." : "", row->name);
-	if (row->reason != NULL && !str_equal(row->reason, *reason_told))
+	if (!told)
 		buf_printf(text, " (%s)", row->reason);
-	*reason_told = row->reason;
 }
 
 static int refuse(const struct buf *text, const char *fix, struct error *err)
@@ -91,17 +94,22 @@ int plan_allows_run(const struct plan *plan, const struct policy *policy, struct
 	const struct enforcement *enforcement = &plan->enforcement;
 	bool strict = policy->enforcement == ENFORCEMENT_STRICT;
 	cleanup_buf struct buf text = {0};
-	const char *reason = NULL;
 	const char *fix = NULL;
+	size_t n_more = 0;
 
 	for (size_t i = 0; i < enforcement->n_rows; i++) {
 		const struct enforcement_row *row = &enforcement->rows[i];
 
 		if (row->state != ROW_UNENFORCEABLE || (!strict && !row->required && !is_essential(row)))
 			continue;
-		tell(&text, row, &reason);
+		if (text.size > TOLD_MAX)
+			n_more++;
+		else
+			tell(&text, row);
 		if (fix == NULL)
 			fix = row->fix;
 	}
+	if (n_more > 0)
+		buf_printf(&text, "; and %zu more", n_more);
 	return text.size > 0 ? refuse(&text, fix, err) : 0;
 }
