@@ -197,7 +197,9 @@ static void add_setuid_files(struct planner *planner)
 static void add_host_sockets(struct planner *planner)
 {
 	static const char files[] =
-		"those in /run and /tmp are hidden; a socket elsewhere in what the command can read can be connected to";
+		"those in /run and /tmp are hidden, but for what the policy shows there; a socket elsewhere in what the command "
+		"can read can be connected to";
+	static const char more[] = "but for sockets in what the policy shows beyond the root";
 	static const char names[] = "abstract sockets of the host's network namespace can be connected to";
 	struct enforcement_row *row = add(planner, "host_sockets", "mounts", FACT_MOUNT_NAMESPACE);
 	bool root = planner->policy->root == ROOT_HOST;
@@ -208,8 +210,15 @@ static void add_host_sockets(struct planner *planner)
 			"filesystem.root \"system\" and network.mode \"none\"");
 	else if (root)
 		degrade(row, files, "filesystem.root \"system\"");
+	else if (planner->socket_shown != NULL)
+		degrade(row,
+			arena_printf(planner->arena, "the policy shows %s, which can be connected to",
+				planner->socket_shown),
+			"leave it out of what the policy shows, or deny it");
 	else if (network)
 		degrade(row, names, "network.mode \"none\"");
+	else if (planner->more_shown && row != NULL && row->state == ROW_ENFORCED)
+		row->reason = more;
 }
 
 static void add_protected_paths(struct planner *planner)

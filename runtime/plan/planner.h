@@ -56,6 +56,8 @@ struct planner {
 	bool keep_reflogs;        /* git cannot shorten the reflogs of all worktrees inside */
 	bool globs_cut;           /* the bound on entries looked at was met */
 	bool idmap_lost;          /* best-effort where no mount can be id-mapped: the mounts are as they are */
+	bool more_shown;          /* the policy shows more of the host than the root has, and the workspace */
+	const char *socket_shown; /* a socket in that, NULL where none was found */
 	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */
 };
 

@@ -401,6 +401,7 @@ int planner_rules(struct planner *planner, struct error *err)
 	add_workspace(&rules);
 	rules_add_git(&rules);
 	add_binds(&rules);
+	rules_tell_sockets(&rules);
 	follow_binds(&rules);
 	add_tmpfs(&rules);
 	open_ways(&rules);

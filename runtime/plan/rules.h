@@ -62,6 +62,8 @@ void rules_settle_git(struct planner *planner);
 /* Protects it and what `names` names in it, at any place. */
 void rules_protect(struct rules *rules, const char *path);
 void rules_protect_names(struct rules *rules, const char *directory, const char *const *names);
+/* rules_sockets.c: warns of sockets in what the rules so far show. */
+void rules_tell_sockets(const struct rules *rules);
 /* Adds to the planner's nodes and guards what the rule asks for; all shallower ones were applied before. */
 void rules_apply(struct planner *planner, const struct rules *rules, const struct rule *rule);
 

@@ -3,10 +3,11 @@
 import itertools
 import os
 import shutil
+import socket
 import subprocess
 
 from blackbox.box import patient
-from blackbox.suite import case, check
+from blackbox.suite import Skip, case, check
 
 BASE = {"version": 1, "extends": ":read-only"}
 
@@ -257,3 +258,29 @@ def many_runs(box):
         done.returncode == 0 and sorted(map(int, done.stdout.split())) == list(range(1, 201)),
         f"{done.returncode} {done.stderr[-500:]}",
     )
+
+
+@case("a socket in what the policy shows is told, and is no surprise to its row")
+def shown_sockets(box):
+    top, host = box.make("shown"), f"{box.dir}/shown/a/b/control.sock"
+    box.make("shown", "a", "b")
+    with socket.socket(socket.AF_UNIX) as server:
+        try:
+            server.bind(host)
+        except OSError as error:
+            raise Skip(f"the temporary directory's name is too long for a socket: {error}") from None
+        os.chmod(host, 0o666)
+        bind = [{"source": f"{top}/a", "target": "/mnt"}]
+        for filesystem in ({"read": [top]}, {"read": [host]}, {"write": [f"{top}/a"]}, {"bind": bind}):
+            policy = with_files(box, root="system", **filesystem)
+            result = box.run("/bin/true", policy=policy)
+            told = [text for text in result.doc["enforcement"]["warnings"] if host in text]
+            row = result.row("host_sockets")
+            check(result.code == 0 and len(told) == 1, f"{filesystem}: {result.doc['enforcement']['warnings']}")
+            check(row["state"] == "degraded" and host in row["reason"] and row["fix"], f"{filesystem}: {row}")
+        _code, _out, err, _seconds = box.pinfold("run", "--read", top, "--", "/bin/true")
+        check(host.encode() in err, f"nothing is said without --json: {err!r}")
+        for filesystem in ({"read": [top], "deny": [host]}, {"read": [top], "deny": [f"{top}/a"]}, {}):
+            result = box.run("/bin/true", policy=with_files(box, root="system", **filesystem))
+            check(result.doc["enforcement"]["warnings"] == [], f"{filesystem}: {result.doc['enforcement']['warnings']}")
+            check(result.row("host_sockets")["state"] == "enforced", f"{filesystem}: {result.row('host_sockets')}")
