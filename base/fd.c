@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/quiet_write.h"
+
 #define SCM_FDS_MAX 253 /* SCM_MAX_FD of the kernel, which no header exports */
 #define READ_CHUNK  8192
 
@@ -112,14 +114,37 @@ static int memfile_create(const char *name)
 	return fd;
 }
 
+/* A memory file has a size as any other: the caller's own RLIMIT_FSIZE holds for it. */
+static int memfile_fill(int fd, const char *name, const char *data, size_t size, struct error *err)
+{
+	while (size > 0) {
+		ssize_t n = quiet_write(fd, data, size);
+
+		if (n < 0) {
+			int sys_errno = errno;
+
+			(void)error_set_errno(
+				err, ERROR_IO, sys_errno, "write memory file", "cannot fill memory file %s", name);
+			if (sys_errno == EFBIG)
+				error_set_fix(err, "raise the limit of the size of a file that holds here (ulimit -f)");
+			return -1;
+		}
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
 int fd_memfile(const char *name, const void *data, size_t size, struct error *err)
 {
 	cleanup_close int fd = memfile_create(name);
 
 	if (fd < 0)
 		return error_set_errno(err, ERROR_IO, errno, "memfd_create", "cannot make memory file %s", name);
-	if (fd_write_all(fd, data, size) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return error_set_errno(err, ERROR_IO, errno, "write memory file", "cannot fill memory file %s", name);
+	if (memfile_fill(fd, name, data, size, err) < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "lseek", "cannot rewind memory file %s", name);
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		return error_set_errno(err, ERROR_IO, errno, "seal memory file", "cannot seal memory file %s", name);
 	return steal_fd(&fd);

@@ -27,9 +27,10 @@ int cli_signals_reset(struct error *err)
 	sigset_t none;
 
 	sigemptyset(&none);
-	/* SIGCHLD ignored would make the kernel reap children behind the library's back. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
-		sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+	/* SIGCHLD ignored would make the kernel reap children behind the library's back. A document or an event that a
+	 * limit of the caller's on the size of files refuses (SIGXFSZ) is an error to be told, as a full disk is. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+		signal(SIGCHLD, SIG_DFL) == SIG_ERR || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "signals", "cannot set signals up");
 	return 0;
 }

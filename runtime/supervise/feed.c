@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "runtime/supervise/quiet_write.h"
+#include "base/quiet_write.h"
 
 static int step(struct feed *feed, struct error *err);
 

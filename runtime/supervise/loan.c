@@ -29,7 +29,7 @@
 
 #include "base/cleanup.h"
 #include "base/monotime.h"
-#include "runtime/supervise/quiet_write.h"
+#include "base/quiet_write.h"
 
 #define NARROW_BYTES 1 /* the smallest there is: one buffer */
 #define WIDE_BYTES   65536

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "runtime/supervise/quiet_write.h"
+#include "base/quiet_write.h"
 
 static void give_up(struct relay *relay, int sys_errno)
 {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,6 +135,45 @@ static void a_reader_that_is_gone_ends_nobody(void)
 	REQUIRE(close(ends[1]) == 0);
 }
 
+static void limit_file_size(rlim_t bytes, rlim_t hard)
+{
+	const struct rlimit limit = {bytes, hard};
+
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+/* Both what pinfold needs itself and what it passes on are files that may meet it. */
+static void a_limit_of_file_size_ends_nobody(void)
+{
+	pinfold_policy *policy = client_default_policy();
+	pinfold_command *command = client_shell("head -c 300000 /dev/zero");
+	FILE *file = tmpfile();
+	pinfold_error *err = NULL;
+	pinfold_result *result;
+	pinfold_run *run;
+	struct rlimit before;
+	struct stat status;
+
+	REQUIRE(file != NULL && signal(SIGXFSZ, SIG_DFL) != SIG_ERR && getrlimit(RLIMIT_FSIZE, &before) == 0);
+	REQUIRE(pinfold_command_set_output(command, PINFOLD_OUTPUT_RELAY, fileno(file), fileno(file), &err) == 0);
+	limit_file_size(1, before.rlim_max);
+	CHECK(pinfold_run_start(client_host(), policy, command, &run, &err) < 0);
+	CHECK(strstr(client_reason(err), "File too large") != NULL, "%s", client_reason(err));
+	err = pinfold_error_free(err);
+
+	limit_file_size(200000, before.rlim_max);
+	run = client_start(policy, command);
+	result = client_wait(run);
+	CHECK(pinfold_result_exit_status(result) == 125, "%d", pinfold_result_exit_status(result));
+	CHECK(fstat(fileno(file), &status) == 0 && status.st_size == 200000, "%lld", (long long)status.st_size);
+	limit_file_size(before.rlim_cur, before.rlim_max);
+	(void)pinfold_result_free(result);
+	(void)pinfold_run_free(run);
+	(void)pinfold_policy_free(policy);
+	(void)pinfold_command_free(command);
+	(void)fclose(file);
+}
+
 static void no_descriptor_of_the_hosts_is_inside(void)
 {
 	int low = open("/dev/null", O_RDONLY);
@@ -195,6 +235,8 @@ int main(void)
 		{"a command that does not read its input ends nobody by SIGPIPE",
 			a_command_that_does_not_read_ends_nobody},
 		{"a reader that is gone ends nobody by SIGPIPE", a_reader_that_is_gone_ends_nobody},
+		{"a limit of the host's own on the size of files ends nobody by SIGXFSZ",
+			a_limit_of_file_size_ends_nobody},
 		{"no descriptor of the host's is inside", no_descriptor_of_the_hosts_is_inside},
 		{"the standard streams may be closed", the_standard_streams_may_be_closed},
 		{"directory and umask stay", the_process_keeps_its_place},

@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "runtime/supervise/output.h"
-#include "runtime/supervise/quiet_write.h"
 #include "tests/unit/harness.h"
 #include "tests/unit/terminal.h"
 
@@ -249,30 +248,6 @@ Test(output, tells_when_the_file_is_full)
 	cr_expect_eq(w.sys_errno, ENOSPC);
 	unwatch(&w);
 	fd_close(full);
-}
-
-Test(output, quiet_write_leaves_others_sigpipe_alone)
-{
-	int ends[2];
-	sigset_t mask, pending;
-
-	cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
-	fd_close(ends[0]);
-	cr_expect_eq(quiet_write(ends[1], "x", 1), -1);
-	cr_expect_eq(errno, EPIPE);
-	cr_assert_eq(sigpending(&pending), 0);
-	cr_expect_eq(sigismember(&pending, SIGPIPE), 0);
-	cr_assert_eq(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
-	cr_expect_eq(sigismember(&mask, SIGPIPE), 0);
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGPIPE);
-	cr_assert_eq(pthread_sigmask(SIG_BLOCK, &mask, NULL), 0);
-	cr_assert_eq(raise(SIGPIPE), 0);
-	cr_expect_eq(quiet_write(ends[1], "x", 1), -1);
-	cr_assert_eq(sigpending(&pending), 0);
-	cr_expect_eq(sigismember(&pending, SIGPIPE), 1, "it was not ours to take");
-	fd_close(ends[1]);
 }
 
 Test(output, a_terminal_nobody_uses_any_more_is_an_end_of_file)

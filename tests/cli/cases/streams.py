@@ -1,7 +1,9 @@
 """stdin, stdout and stderr: connected, kept, passed on; floods and readers that leave."""
 
 import hashlib
+import json
 import os
+import resource
 import subprocess
 import tempfile
 
@@ -146,6 +148,53 @@ def full(box):
     for words in (["run", "--json", "--", "true"], ["check", "--json"], ["help"]):
         code, _out, err, _seconds = box.begin(["/bin/sh", "-c", f"{box.suite.pinfold} {' '.join(words)} >/dev/full"]).wait(20)
         check(code == 125 and b"No space left" in err, f"{words}: exit {code} {err!r}")
+
+
+@case("a limit of file size is named when it is met, and cuts nothing that pinfold writes itself")
+def file_size(box):
+    script = "seq 3000; exec head -c 100000 /dev/zero >f"
+    options = ["--file-size", "4K", "--result-file", f"{box.home}/result", "--events", f"{box.home}/events"]
+    words = ["run", "-p", box.policy, *options, "--max-output", "1M", "-c", script]
+    with open(f"{box.home}/out", "wb") as out:
+        code, _out, err, _seconds = box.begin([box.suite.pinfold, *words], stdout=out).wait(20)
+    result = json.load(open(f"{box.home}/result", encoding="utf-8"))
+    check(code == 153 and b"--file-size" in err, f"exit {code} {err!r}")
+    check((result["signal"], result["limit_hit"]) == ("SIGXFSZ", {"name": "file_size", "limit": 4096, "actual": 4096}), f"{result}")
+    for name in ("out", "result", "events"):
+        check(os.path.getsize(f"{box.home}/{name}") > 4096, f"{name} was cut")
+    run = box.sh(script, options=["--file-size", "4K"])
+    check(run.out == "".join(f"{n}\n" for n in range(1, 3001)), f"{len(run.out)} bytes were kept")
+
+
+@case("a file that is the command's own stream counts as a file that it writes")
+def file_size_of_a_stream(box):
+    with open(f"{box.home}/out", "wb") as out:
+        code, _out, err, _seconds = box.begin([box.suite.pinfold, "run", "--file-size", "4K", "--", "seq", "3000"], stdout=out).wait(20)
+    check(code == 153 and os.path.getsize(f"{box.home}/out") == 4096 and b"--file-size" in err, f"exit {code} {err!r}")
+
+
+@case("a limit of the caller's own on the size of files is an error to be told, and kills nobody")
+def callers_file_size(box):
+    def within(kib, *words):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, resource.RLIM_INFINITY))
+
+        with open(f"{box.home}/out", "wb") as out:
+            return box.begin([box.suite.pinfold, *words], stdout=out, preexec_fn=limit).wait(20)
+
+    much = ["--", "seq", "100000"]
+    for words, said in (
+        (["run", "--json", "--max-output", "none", *much], b"standard output"),
+        (["run", "--capture", "--max-output", "none", *much], b"stdout"),
+        (["run", "--max-output", "none", *much], b"stream 1"),
+        (["run", "--json", "--max-output", "none", "--result-file", f"{box.home}/result", *much], b"--result-file"),
+    ):
+        code, _out, err, _seconds = within(200, *words)
+        check(code == 125 and said in err and b"File too large" in err, f"{words}: exit {code} {err!r}")
+    code, _out, err, _seconds = within(1, "run", "--", "true")
+    check(code == 125 and b"ulimit -f" in err, f"exit {code} {err!r}")
+    code, _out, err, _seconds = within(200, "run", *much)
+    check(code == 153 and b"SIGXFSZ" in err, f"exit {code} {err!r}")
 
 
 @case("a directory is no stream: through it the command would see more than its boundary shows")
