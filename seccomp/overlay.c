@@ -27,6 +27,8 @@
  * request, so 32 bits are compared: a value with rubbish in the upper half is the same request.
  * Threat: leaving that terminal in a state in which its other users, pinfold among them, wait for ever when they write
  * (TCOOFF), or find it closed (TIOCEXCL) or dead (TIOCSETD, which loads kernel modules besides).
+ * Threat: making others wait. With a lease on a file of the caller's, for which it is enough to read it, whoever opens it
+ * for writing on the host is kept for 45 s, and again and again.
  * Threat: address families without a namespace of their own (vsock reaches the hypervisor), or with a kernel attack
  * surface that nobody needs. Netlink only as far as getifaddrs needs it. SOCK_PACKET turns AF_INET into AF_PACKET.
  * Signals are not looked at: the init is the first process of its namespace, which protects it.
@@ -56,6 +58,7 @@
 #define OPENS_BY_CREATING  (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 #define TIOCLINUX_REQUEST  0x541c
 #define SOCKET_TYPE_PACKET 10
+#define F_SETDELEG_COMMAND 1040 /* as Linux 6.19 names it */
 
 #define ANY_BIT(i, bits)                            \
 	{                                           \
@@ -107,6 +110,9 @@ const struct overlay_rule overlay_rules[] = {
 	{"ioctl", EPERM, {INT_IS(1, TCXONC), INT_IS(2, TCOOFF)}, 2, "TCOOFF: stopping what others write to the terminal"},
 	{"ioctl", EPERM, {INT_IS(1, TIOCEXCL)}, 1, "TIOCEXCL: closing the terminal to others"},
 	{"ioctl", EPERM, {INT_IS(1, TIOCSETD)}, 1, "TIOCSETD: another line discipline"},
+
+	{"fcntl", EPERM, {INT_IS(1, F_SETLEASE)}, 1, "a lease: others wait until it is given back"},
+	{"fcntl", EPERM, {INT_IS(1, F_SETDELEG_COMMAND)}, 1, "a delegation: others wait until it is given back"},
 
 	{"prlimit64", EPERM, {INT_NOT(0, 0), POINTER_GIVEN(2)}, 2, "new limits by pid; 0, the caller, is allowed"},
 	{"setrlimit", EINVAL, {INT_IS(0, RLIMIT_CORE)}, 1, "RLIMIT_CORE: 0 would let a core handler run on the host"},

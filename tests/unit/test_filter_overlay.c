@@ -91,6 +91,10 @@ static const struct attempt attempts[] = {
 	{"ioctl", {0, 0x5424, 1}, 0}, /* TIOCGETD */
 	{"ioctl", {0, 0x5401, 1}, 0},
 	{"ioctl", {0, 0x541200000000, 1}, 0},
+	{"fcntl", {3, RUBBISH | F_SETLEASE, F_RDLCK}, EPERM},
+	{"fcntl", {3, RUBBISH | 1040, 0x1000}, EPERM}, /* F_SETDELEG */
+	{"fcntl", {3, F_GETLEASE}, 0},
+	{"fcntl", {3, F_OFD_SETLK, 0x1000}, 0},
 	{"clone", {CLONE_VFORK | SIGCHLD}, EPERM},
 	{"clone", {RUBBISH | CLONE_VFORK | SIGCHLD}, EPERM},
 	{"clone", {CLONE_VM | CLONE_VFORK | SIGCHLD}, 0},

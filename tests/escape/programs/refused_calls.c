@@ -2,6 +2,7 @@
  * Calls that a confined command has no use for, with arguments that do no harm. The answer must come from the filter
  * (EPERM or ENOSYS, or death by SIGSYS): anything else means that the kernel looked at the arguments.
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -35,6 +36,9 @@ static const struct call calls[] = {
 	{"setns", SYS_setns, {NOWHERE, 0}},
 	{"clone3", 435, {NOWHERE, 64}},
 	{"openat2", 437, {NOWHERE, NOWHERE, NOWHERE, 24}},
+	{"fcntl for a lease", SYS_fcntl, {NOWHERE, F_SETLEASE, F_RDLCK}},
+	{"fcntl for a lease, with garbage", SYS_fcntl, {NOWHERE, 0x100000000L | F_SETLEASE, F_RDLCK}},
+	{"fcntl for a delegation", SYS_fcntl, {NOWHERE, 1040, NOWHERE}},
 	{"keyctl", SYS_keyctl, {0, -3, 0}},
 	{"add_key", SYS_add_key, {NOWHERE, NOWHERE, 0, 0, -3}},
 	{"request_key", SYS_request_key, {NOWHERE, NOWHERE, 0, -3}},
