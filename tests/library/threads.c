@@ -116,6 +116,39 @@ static void many_runs_outlive_their_threads(void)
 	}
 }
 
+static void *start_long_ones(void *ret_runs)
+{
+	pinfold_policy *policy = client_default_policy();
+	pinfold_command *command = client_shell("sleep 40");
+
+	for (size_t i = 0; i < RUNNERS; i++)
+		((pinfold_run **)ret_runs)[i] = client_start(policy, command);
+	(void)pinfold_command_free(command);
+	(void)pinfold_policy_free(policy);
+	return NULL;
+}
+
+/* Where a child of one run held a pipe of another's, that one's output would end with the first run only. */
+static void no_run_holds_anothers_streams(void)
+{
+	pinfold_run *runs[RUNNERS];
+	uint64_t begun = client_now_ms();
+	pthread_t thread;
+
+	REQUIRE(pthread_create(&thread, NULL, start_long_ones, runs) == 0);
+	for (int i = 0; i < 2 * RUNNERS; i++) {
+		pinfold_result *result = client_run(NULL, client_shell("echo short"));
+
+		CHECK(client_printed(result, 1, "short\n"), "%s", pinfold_result_json(result));
+		(void)pinfold_result_free(result);
+	}
+	CHECK(client_now_ms() - begun < 30000, "they took %llu ms", (unsigned long long)(client_now_ms() - begun));
+	REQUIRE(pthread_join(thread, NULL) == 0);
+	for (size_t i = 0; i < RUNNERS; i++)
+		(void)pinfold_run_free(runs[i]);
+	CHECK(client_is_childless());
+}
+
 static void *cancel_soon(void *run)
 {
 	(void)usleep(200000);
@@ -149,6 +182,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{"eight threads run while four hold the locks of malloc and stdio", runs_in_many_threads},
+		{"no run holds the streams of another", no_run_holds_anothers_streams},
 		{"a run outlives the thread that started it", a_run_outlives_its_thread},
 		{"sixteen runs outlive the threads that started them", many_runs_outlive_their_threads},
 		{"another thread cancels a run", a_run_is_cancelled_by_another_thread},

@@ -67,6 +67,25 @@ def bad_policy(box):
     check(code == 125 and document["code"] == "policy_invalid", f"exit {code} {document}")
 
 
+@case("125 where a text of the policy holds a NUL, with its place")
+def nul_in_a_policy(box):
+    for inside in (
+        '"filesystem": {"read": ["/usr\\u0000.allowed"]}',
+        '"filesystem": {"bind": [{"source": "/usr", "target": "/mnt\\u0000/x"}]}',
+        '"process": {"env": {"set": {"A": "x\\u0000y"}}}',
+        '"process": {"env": {"set": {"A\\u0000B": "x"}}}',
+        '"process": {"hostname": "a\\u0000b"}',
+        '"seccomp": {"deny": ["mkdir\\u0000x"]}',
+        '"require": ["network\\u0000"]',
+    ):
+        text = f'{{"version": 1, {inside}}}'
+        status(box, ["--policy-json", text, "--", "touch", "started"], 125, "--policy-json:1:", "\\u0000")
+        path = box.file(os.path.join(box.dir, "nul.json"), text)
+        status(box, ["-p", path, "--", "touch", "started"], 125, "nul.json:1:")
+        box.file(path, text.replace("\\u0000", "\0"))
+        status(box, ["-p", path, "--", "touch", "started"], 125, "nul.json:1:", "NUL")
+
+
 @case("125 before the start where something asked cannot be enforced")
 def unenforceable(box):
     words = ["-p", ":workspace-write", "--net", "host", "--require", "network"]

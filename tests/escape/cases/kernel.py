@@ -25,11 +25,12 @@ def refused_calls_strict(box):
     )
 
 
-@case("a set-id bit is refused under the strict profile and under nested namespaces")
+@case("a set-id bit is refused under the strict profile, under nested namespaces and to root that keeps its identity")
 def set_id_under_other_profiles(box):
     for change in (
         {"seccomp": {"profile": ":strict"}},
         {"process": {"nested_namespaces": True}},
+        {"process": {"identity": "caller"}},
         {"seccomp": {"allow": ["chmod", "fchmod", "fchmodat", "openat", "mkdir"]}},
     ):
         held(

@@ -1,6 +1,7 @@
 """What is hidden or read-only stays so while the host works on in the same tree."""
 
 import os
+import shutil
 import time
 
 from blackbox.box import PYTHON, held
@@ -140,3 +141,17 @@ def default_secrets(box):
     script = SECRETS.replace("$THE_HOME", box.home)
     for policy in (":read-only", ":workspace-write"):
         held(box.sh(script, policy=policy))
+
+
+@case("a denied program runs under no other name", needs=["xargs"])
+def denied_program(box):
+    program = os.path.realpath(shutil.which("xargs"))
+    os.symlink(program, box.inside("link"))
+    loader = next(path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2") if os.path.exists(path))
+    script = (
+        f"for p in {program} /proc/self/root{program} /proc/1/root{program} /{program} /proc/self/cwd/link ./link; do "
+        f"$p --version && echo ESCAPED: ran $p; {loader} $p --version && echo ESCAPED: loaded $p; "
+        "cp $p copy && ./copy --version && echo ESCAPED: copied $p; done; echo held: tried"
+    )
+    held(box.sh(script, options=["--deny", program]))
+    check(box.sh(f"{loader} {program} --version >/dev/null && echo runs").out == "runs\n", "it does not run where it is not denied")

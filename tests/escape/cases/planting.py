@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+import time
 
+from blackbox import host
 from blackbox.box import held
 from blackbox.suite import case, check
 
@@ -158,6 +160,19 @@ def no_placeholders(box):
     result = live.result()
     check(result.code == 0, result.brief())
     check(during == ["started"] and sorted(os.listdir(box.workspace)) == ["started"], f"seen meanwhile: {during}")
+
+
+@case("absent names that are denied or protected leave no placeholder where the supervisor is killed")
+def no_placeholders_of_a_killed_one(box):
+    box.suite.killed_supervisors = True
+    names = {"protect": ["a/b/c", ".git/hooks", ".vscode"], "deny": [".env", "**/.netrc"]}
+    policy = box.policy_file({"version": 1, "extends": ":workspace-write", "filesystem": names})
+    for delay in (0.0, 0.01, 0.05, 0.3):
+        live = box.start("/bin/sh", "-c", "sleep 30", box.mark, policy=policy)
+        time.sleep(delay)
+        live.kill()
+        check(host.none_left(box.mark), f"after {delay} s: {host.marked(box.mark)}")
+        check(os.listdir(box.workspace) == [], f"after {delay} s: {os.listdir(box.workspace)}")
 
 
 @case("a protected name planted as the last act of the command is gone too")

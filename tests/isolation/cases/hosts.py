@@ -6,13 +6,17 @@ import subprocess
 
 from blackbox.box import Result
 from blackbox.suite import Skip, case, check
+from blackbox.worlds import own_mounts
 
 
 def in_private_mounts(box, setup, words, seconds=60):
     """Runs `words` after a shell has changed the mounts of a namespace of its own; (exit status, stdout, stderr)."""
-    script = f'set -e; mount --make-rprivate /; {setup}\nexec "$@"'
-    live = box.begin(["unshare", "-m", "/bin/sh", "-c", script, "sh", *words])
-    return live.wait(seconds)
+    return box.begin([*own_mounts(setup), *words]).wait(seconds)
+
+
+def with_bind(box, bind):
+    document = {"version": 1, "extends": ":workspace-write", "filesystem": {"bind": [bind]}}
+    return box.policy_file(document, os.path.basename(bind["source"]) + "-bound.json")
 
 
 def tmpfs_policy(box):
@@ -23,7 +27,7 @@ def tmpfs_policy(box):
     return box.policy_file({"version": 1, "extends": box.policy, "process": {"identity": "caller"}})
 
 
-@case("a source mounted nosuid, nodev, noexec can be made read-only and writable", only="root")
+@case("a source mounted nosuid, nodev, noexec can be made read-only and writable", needs=["unshare"])
 def restrictive_flags(box):
     where = box.make("mounted")
     setup = f"mount -t tmpfs -o nosuid,nodev,noexec,noatime,mode=1777 t {where}; mkdir -m 777 {where}/w"
@@ -46,20 +50,33 @@ def workspace_on_tmpfs(box):
             check(result.code == 125 and "id-mapped" in result.doc["message"], result.brief())
 
 
-@case("a shared root does not receive the sandbox's mounts", only="root")
+SHARED = r"""
+mount --make-rshared /
+look() { cut -d' ' -f4- /proc/self/mountinfo | sort; }
+before=$(look)
+"$@" >/dev/null 2>&1; echo "exit $?"
+[ "$before" = "$(look)" ] && echo same
+"""
+
+
+@case("a shared root does not receive the sandbox's mounts, however a run ends", needs=["unshare"])
 def shared_propagation(box):
-    script = (
-        "mount --make-rshared /; before=$(cut -d' ' -f4- /proc/self/mountinfo | sort); \"$@\" >/dev/null; "
-        'after=$(cut -d\' \' -f4- /proc/self/mountinfo | sort); [ "$before" = "$after" ] && echo same'
-    )
-    live = box.begin(
-        ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh", *box.words(["/bin/true"])]
-    )
-    _code, out, err, _ = live.wait()
-    check(out.strip() == b"same", f"{out!r} {err!r}")
+    how = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "--propagation", "private", "/bin/sh", "-c", SHARED, "sh"]
+    everything = with_bind(box, {"source": "/", "target": "/mnt"})
+    not_there = with_bind(box, {"source": "/usr", "target": "/etc/passwd/not/to/be/made"})
+    for words, status in (
+        (box.words(["/bin/true"]), 0),
+        (box.words(["/bin/ls", "/mnt/usr"], policy=everything), 0),
+        (box.words(["/nonexistent"]), 127),
+        (box.words(["/bin/true"], policy=not_there), 125),
+        (box.words(["/bin/sh", "-c", "kill -9 $$"]), 137),
+        (box.words(["/bin/sleep", "9"], ["--timeout", "200ms"]), 124),
+    ):
+        _code, out, err, _ = box.begin([*how, *words]).wait()
+        check(out.split(b"\n")[:2] == [b"exit %d" % status, b"same"], f"{words}: {out!r} {err!r}")
 
 
-@case("a /tmp that is a link works", only="root")
+@case("a /tmp that is a link works", needs=["unshare"])
 def linked_tmp(box):
     where = box.make("elsewhere")
     setup = (
@@ -83,7 +100,7 @@ def linked_tmp(box):
     check(result.out == "x\n", result.brief())
 
 
-@case("/etc/resolv.conf as a link into /run, dangling or not, never stops a start", only="root")
+@case("/etc/resolv.conf as a link into /run, dangling or not, never stops a start", needs=["unshare"])
 def linked_resolv_conf(box):
     for target, network, expected in (
         ("/run/pinfold-x/stub.conf", "host", "nameserver 192.0.2.1\n"),
@@ -91,7 +108,7 @@ def linked_resolv_conf(box):
         ("/run/nowhere/at-all", "host", ""),
     ):
         setup = (
-            "mount -t tmpfs t /mnt; mkdir /mnt/etc; cp -a /etc/. /mnt/etc/; rm -f /mnt/etc/resolv.conf; "
+            "mount -t tmpfs t /mnt; mkdir /mnt/etc; cp -a /etc/. /mnt/etc/ 2>/dev/null || true; rm -f /mnt/etc/resolv.conf; "
             f"ln -s {target} /mnt/etc/resolv.conf; mount --bind /mnt/etc /etc; mount -t tmpfs t2 /run; mkdir /run/pinfold-x; "
             "echo nameserver 192.0.2.1 >/run/pinfold-x/stub.conf"
         )
@@ -192,7 +209,7 @@ def reduced_root(box):
         check("CapEff:\t" + "0" * 16 in result.out and "NoNewPrivs:\t1" in result.out, result.brief())
 
 
-@case("a masked outer /proc is met by a reduced view or one clear error", only="root")
+@case("a masked outer /proc is met by a reduced view or one clear error", needs=["unshare"])
 def masked_outer_proc(box):
     script = 'mount -t proc proc /proc; mount --bind /dev/null /proc/version; exec "$@"'
     live = box.begin(
@@ -211,8 +228,11 @@ def masked_outer_proc(box):
     check((result.code == 0 and int(result.out) <= 5) or (result.code == 125 and result.doc["message"]), result.brief())
 
 
-@case("nowhere to write on the host is no obstacle", only="root")
+@case("nowhere to write on the host is no obstacle", needs=["unshare"])
 def nothing_writable(box):
-    setup = "mount -t tmpfs -o ro t /var/tmp; mount --bind /tmp /tmp; mount -o remount,bind,ro /tmp; mount -o remount,bind,ro / || true"
-    result = Result(*in_private_mounts(box, setup, box.words(["/bin/sh", "-c", "echo ran"], policy=":read-only")))
-    check(result.out == "ran\n" or result.code == 125, result.brief())
+    words = box.words(["/bin/sh", "-c", "echo ran"], policy=":read-only")
+    read_only = "mount -t tmpfs -o ro t /var/tmp; mount --bind /tmp /tmp; mount -o remount,bind,ro /tmp; mount -o remount,bind,ro / || true"
+    full = f"mount -t tmpfs -o size=4k t {box.tmp}; head -c 4096 /dev/zero >{box.tmp}/full"
+    for setup in (read_only, full):
+        result = Result(*in_private_mounts(box, setup, words))
+        check(result.out == "ran\n", f"{setup}: {result.brief()}")

@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 
 from blackbox.box import patient
 from blackbox.suite import Skip, case, check
@@ -258,6 +259,36 @@ def many_runs(box):
         done.returncode == 0 and sorted(map(int, done.stdout.split())) == list(range(1, 201)),
         f"{done.returncode} {done.stderr[-500:]}",
     )
+
+
+@case("a hundred runs at once all end well")
+def hundred_at_once(box):
+    words = patient(box.words(["/bin/sh", "-c", "sleep 1; echo $0"], ["--timeout", "50s"], policy=":read-only", json_out=False))
+    lives = [box.begin([*words, str(i)]) for i in range(100)]
+    for i, live in enumerate(lives):
+        code, out, err, _seconds = live.wait(60)
+        check((code, out) == (0, f"{i}\n".encode()), f"run {i}: exit {code} {out!r} {err!r}")
+
+
+def interfaces():
+    with open("/proc/net/dev", encoding="ascii") as file:
+        return sorted(line.split(":")[0].strip() for line in file if ":" in line)
+
+
+@case("runs, some of them killed with their supervisor, leave no interface and no named namespace")
+def no_network_left(box):
+    box.suite.killed_supervisors = True
+    named = ("/run/netns", "/var/run/netns")
+    before = interfaces(), [os.path.exists(path) and os.listdir(path) for path in named]
+    for i in range(20):
+        live = box.start("/bin/sh", "-c", "sleep 30" if i % 2 else "true", box.mark, policy=":read-only")
+        if i % 2:
+            time.sleep(i * 0.005)
+            live.kill()
+        else:
+            live.wait()
+    after = interfaces(), [os.path.exists(path) and os.listdir(path) for path in named]
+    check(before == after, f"{before} {after}")
 
 
 @case("a socket in what the policy shows is told, and is no surprise to its row")
