@@ -11,6 +11,11 @@
  * Descriptors of a process that is not dumpable are closed to an ordinary user. What such a search did not see is not
  * nothing: it may be all the shared memory of the machine, and that is what is taken for it.
  *
+ * A process that has ended has no descriptors, and one that is ending gives them back right after its memory, in which it
+ * may take long. The kernel gives the directories of both to root, so that they look closed. What the latter may still
+ * hold was there at the last search that saw all, or shows as growth since then.
+ * Threat: one that never comes to its end. After a second it is like any other that is closed.
+ *
  * Threat: SysV semaphores and messages are kernel memory that no process has: 64 bytes a semaphore, two more for each
  * task that may want to undo it, and a message as it is rounded up by the allocator.
  *
@@ -37,8 +42,10 @@
 #include "base/monotime.h"
 
 #define SCAN_AGE_NS      (250 * NS_PER_MS)
+#define ENDING_NS        NS_PER_S
 #define DESCRIPTORS_MAX  32768
 #define SYSVIPC_MAX      (16u << 20)
+#define STAT_SIZE        1024
 #define BLOCK_BYTES      512
 #define SYSV_RSS_COLUMN  14
 #define SYSV_SWAP_COLUMN 15
@@ -220,12 +227,33 @@ struct budget {
 
 static void hide(struct watch_shared *shared, enum watch_hidden hidden, pid_t pid)
 {
+	if (hidden == WATCH_HIDDEN_NOTHING || (hidden == WATCH_HIDDEN_ENDING && shared->hidden != WATCH_HIDDEN_NOTHING))
+		return;
 	shared->hidden = hidden;
 	shared->hidden_pid = pid;
 }
 
+/* Asked after the refusal. A first thread that has ended speaks for the others no more: the next look finds one. */
+static enum watch_hidden why_closed(const struct watch_tree *tree, struct watch_process *process)
+{
+	struct watch_process now = {0};
+	char text[STAT_SIZE];
+	ssize_t n = watch_tree_read_file(tree, process, "stat", text, sizeof text);
+
+	if (n == 0)
+		return WATCH_HIDDEN_NOTHING;
+	if (n < 0 || !watch_tree_parse_stat(text, &now) || !now.is_ending)
+		return WATCH_HIDDEN_CLOSED;
+	if ((now.state == 'Z' || now.state == 'X') && now.tasks == 1)
+		return WATCH_HIDDEN_NOTHING;
+	if (process->ending_ns == 0)
+		process->ending_ns = monotime_ns();
+	return monotime_ns() - process->ending_ns > ENDING_NS ? WATCH_HIDDEN_CLOSED : WATCH_HIDDEN_ENDING;
+}
+
 /* One name in a /proc/PID/fd. */
-static int look_at_descriptor(struct watch_shared *shared, int dirfd, const char *name, pid_t pid, struct error *err)
+static int look_at_descriptor(struct watch_shared *shared, const struct watch_tree *tree, struct watch_process *process,
+	int dirfd, const char *name, struct error *err)
 {
 	static const char prefix[] = "/memfd:";
 	char target[sizeof prefix];
@@ -237,7 +265,7 @@ static int look_at_descriptor(struct watch_shared *shared, int dirfd, const char
 	if (n >= 0 && fstatat(dirfd, name, &st, 0) == 0)
 		return add_memfile(shared, &st, err);
 	if (!watch_tree_has_vanished(errno)) /* else closed meanwhile */
-		hide(shared, WATCH_HIDDEN_CLOSED, pid);
+		hide(shared, why_closed(tree, process), process->pid);
 	return 0;
 }
 
@@ -251,7 +279,7 @@ static DIR *open_descriptors(const struct watch_tree *tree, const struct watch_p
 	return dir;
 }
 
-static int scan_process(struct watch_shared *shared, const struct watch_tree *tree, const struct watch_process *process,
+static int scan_process(struct watch_shared *shared, const struct watch_tree *tree, struct watch_process *process,
 	struct budget *budget, struct error *err)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = open_descriptors(tree, process);
@@ -259,9 +287,10 @@ static int scan_process(struct watch_shared *shared, const struct watch_tree *tr
 
 	if (dir == NULL) {
 		if (!watch_tree_has_vanished(errno))
-			hide(shared, WATCH_HIDDEN_CLOSED, process->pid);
+			hide(shared, why_closed(tree, process), process->pid);
 		return 0;
 	}
+	process->ending_ns = 0;
 	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.')
 			continue;
@@ -270,7 +299,7 @@ static int scan_process(struct watch_shared *shared, const struct watch_tree *tr
 			return 0;
 		}
 		budget->descriptors--;
-		if (look_at_descriptor(shared, dirfd(dir), entry->d_name, process->pid, err) < 0)
+		if (look_at_descriptor(shared, tree, process, dirfd(dir), entry->d_name, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -302,7 +331,12 @@ static void count_memfiles(struct watch_shared *shared)
 	shared->n_memfiles = n;
 }
 
-int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree, uint64_t deadline_ns, struct error *err)
+static uint64_t difference(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+int watch_shared_scan(struct watch_shared *shared, struct watch_tree *tree, uint64_t deadline_ns, struct error *err)
 {
 	struct budget budget = {DESCRIPTORS_MAX, deadline_ns};
 
@@ -315,6 +349,8 @@ int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree
 			return -1;
 	}
 	count_memfiles(shared);
+	if (shared->hidden == WATCH_HIDDEN_NOTHING)
+		shared->others_bytes = difference(shared->system_bytes, tmpfs_bytes(shared) + shared->memfile_bytes);
 	shared->scanned = true;
 	shared->scanned_ns = monotime_ns();
 	return 0;
@@ -322,20 +358,26 @@ int watch_shared_scan(struct watch_shared *shared, const struct watch_tree *tree
 
 uint64_t watch_shared_hidden_bytes(const struct watch_shared *shared)
 {
-	uint64_t seen, all;
+	uint64_t seen;
 
 	if (shared->hidden == WATCH_HIDDEN_NOTHING)
 		return 0;
+	seen = tmpfs_bytes(shared) + shared->memfile_bytes;
+	if (shared->hidden == WATCH_HIDDEN_ENDING)
+		return difference(system_shared_bytes(), shared->others_bytes + seen);
 	if (shared->hidden == WATCH_HIDDEN_SYSV || watch_shared_swap_is_used())
 		return UINT64_MAX;
-	seen = tmpfs_bytes(shared) + shared->memfile_bytes;
-	all = system_shared_bytes();
-	return all > seen ? all - seen : 0;
+	return difference(system_shared_bytes(), seen);
 }
 
 int watch_shared_set_error(const struct watch_shared *shared, struct error *err)
 {
 	switch (shared->hidden) {
+	case WATCH_HIDDEN_ENDING:
+		return error_set(err, ERROR_LIMIT, "watchdog",
+			"the memory limit cannot be held: shared memory grew while process %d was ending, the descriptors of which "
+			"cannot be looked at",
+			(int)shared->hidden_pid);
 	case WATCH_HIDDEN_MANY:
 		return error_set(err, ERROR_LIMIT, "watchdog",
 			"the memory limit cannot be held: the processes have more open descriptors than can be looked at");

@@ -20,6 +20,7 @@ struct watch_sysv {
 /* What keeps a search from being complete. */
 enum watch_hidden {
 	WATCH_HIDDEN_NOTHING,
+	WATCH_HIDDEN_ENDING, /* those of a process that is about to give them back */
 	WATCH_HIDDEN_MANY,   /* more descriptors than can be looked at */
 	WATCH_HIDDEN_CLOSED, /* the descriptors of a process must not be looked at */
 	WATCH_HIDDEN_SYSV    /* what there is of SysV IPC cannot be read, or is too long */
@@ -40,8 +41,9 @@ struct watch_shared {
 	bool scanned;
 	uint64_t scanned_ns;
 	uint64_t system_bytes;    /* shared memory of the whole machine at the last scan */
+	uint64_t others_bytes;    /* of it what was not the tree's, at the last scan that saw all */
 	enum watch_hidden hidden; /* from the last scan */
-	pid_t hidden_pid;         /* of WATCH_HIDDEN_CLOSED, in the sandbox's numbers */
+	pid_t hidden_pid;         /* of WATCH_HIDDEN_CLOSED and ENDING, in the sandbox's numbers */
 };
 
 must_check int watch_shared_init(struct watch_shared *shared, const int *tmpfs_fds, size_t n_tmpfs_fds,
@@ -57,7 +59,7 @@ int watch_shared_set_error(const struct watch_shared *shared, struct error *err)
 uint64_t watch_shared_growth(const struct watch_shared *shared);
 /* Looks for memory files among the descriptors of the tree, until the deadline. */
 must_check int watch_shared_scan(
-	struct watch_shared *shared, const struct watch_tree *tree, uint64_t deadline_ns, struct error *err);
+	struct watch_shared *shared, struct watch_tree *tree, uint64_t deadline_ns, struct error *err);
 bool watch_shared_scan_is_due(const struct watch_shared *shared);
 /* Whether watch_shared_bytes counts the object that is mapped: device, inode and path as in smaps. */
 bool watch_shared_counts(

@@ -35,11 +35,13 @@
 #define STATM_SIZE  160
 #define FIELDS_MAX  20
 #define PROCESS_MAX (1u << 22) /* the kernel's own maximum of pids */
+#define PF_EXITING  0x4u
 
 /* Fields of stat behind the name, counted from 0. */
 enum stat_field {
 	STAT_PARENT = 1,
 	STAT_SESSION = 3,
+	STAT_FLAGS = 6,
 	STAT_USER = 11,
 	STAT_SYSTEM = 12,
 	STAT_CHILD_USER = 13,
@@ -266,6 +268,7 @@ bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process)
 	}
 	ret_process->parent = (pid_t)fields[STAT_PARENT];
 	ret_process->session = (pid_t)fields[STAT_SESSION];
+	ret_process->is_ending = (fields[STAT_FLAGS] & PF_EXITING) != 0;
 	ret_process->own = (struct watch_cpu){fields[STAT_USER] * tick_ns, fields[STAT_SYSTEM] * tick_ns};
 	ret_process->children =
 		(struct watch_cpu){fields[STAT_CHILD_USER] * tick_ns, fields[STAT_CHILD_SYSTEM] * tick_ns};

@@ -23,7 +23,9 @@ struct watch_process {
 	uint64_t start_time;
 	pid_t parent, session;
 	char state;
+	bool is_ending; /* it runs no more code of its own and is giving back what it has */
 	uint64_t tasks;
+	uint64_t ending_ns;             /* since when a search found it so; 0: it did not */
 	struct watch_cpu own, children; /* children: those it has waited for */
 };
 

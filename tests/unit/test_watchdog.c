@@ -294,6 +294,9 @@ Test(watchdog, reads_a_stat_whatever_the_name)
 	cr_expect_eq(process.children.system_ns, 80 * NS_PER_MS);
 	cr_expect_eq(process.tasks, 3);
 	cr_expect_eq(process.start_time, 4242);
+	cr_expect_not(process.is_ending);
+	cr_assert(watch_tree_parse_stat("7 (a) D 5 7 7 0 -1 4194564 1 2 3 4 0 0 0 0 20 0 1 0 4242 0 0", &process));
+	cr_expect(process.is_ending);
 	cr_expect_not(watch_tree_parse_stat("", &process));
 	cr_expect_not(watch_tree_parse_stat("7 (a) R 5 7", &process));
 	cr_expect_not(watch_tree_parse_stat("7 (a", &process));
