@@ -166,10 +166,13 @@ static uint64_t next_interval(const struct supervisor *s, uint64_t wanted_ns, ui
 	return wanted_ns > least ? wanted_ns : least;
 }
 
-/* A look that failed while a limit depends on it: the limit is no longer held, so the run ends; else no more looks. */
+/* A look that failed while a limit depends on it: the limit is no longer held, so the run ends; else no more looks. Until
+ * the command is executed there is only init's own code, which is closed to us (it is not dumpable): another look. */
 static int cannot_look(struct supervisor *s, const struct error *why, struct error *err)
 {
-	return s->sampler.enforcing ? ending_fail(s, why, err) : 0;
+	if (!s->sampler.enforcing)
+		return 0;
+	return s->facts.started ? ending_fail(s, why, err) : loop_arm(&s->sampler.timer, monotime_after_ns(FINE_NS), err);
 }
 
 static int on_timer(struct loop_source *source, uint32_t events, void *userdata, struct error *err)

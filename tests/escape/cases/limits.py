@@ -242,6 +242,33 @@ for hidden_kind in HIDDEN:
     hidden_case(hidden_kind)
 
 
+ENDED = """
+import os, time
+def fill(size):
+    memory = bytearray(size)
+    for at in range(0, size, 4096): memory[at] = 1
+    return memory
+def child(work):
+    pid = os.fork()
+    if pid == 0: work(); os._exit(0)
+    return pid
+child(lambda: None)
+for _ in range(15): os.waitpid(child(lambda: fill(40 << 20)), 0)
+kept = fill(40 << 20)
+time.sleep(0.5)
+print("below")
+"""
+
+
+@case("processes that have ended or are ending are not taken for ones that hide memory")
+def ended_processes(box):
+    with open(os.memfd_create("of the machine"), "wb") as shared:  # as much as could be hidden
+        shared.write(bytes(128 << 20))
+        shared.flush()
+        result = box.python(ENDED, options=MEMORY, outer=OUTER)
+    check(result.out == "below\n" and result.code == 0, result.brief())
+
+
 @case("a signal that was sent is no limit that was reached")
 def sent_signals(box):
     result = box.sh("kill -XCPU $$", options=["--cpu-time", "5s"])
