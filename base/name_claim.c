@@ -4,7 +4,7 @@
  * there is not: so nobody can keep others from claiming.
  *
  * Threat: whoever can read the directory can make a claim, a confined command too. So a claim is a hint at what another
- * run is doing, to wait for it perhaps; never a reason to change or remove anything.
+ * run is doing, to wait for it for a moment; never a reason to change or remove anything, nor to fail.
  */
 #include "base/name_claim.h"
 

@@ -59,6 +59,7 @@ struct planner {
 	bool more_shown;          /* the policy shows more of the host than the root has, and the workspace */
 	const char *socket_shown; /* a socket in that, NULL where none was found */
 	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */
+	uint64_t claims_until_ns; /* until when names that others claim are waited for; 0: none was met */
 };
 
 /* paths.c: all return strings of the arena, NULL where memory is out or as said. */

@@ -16,13 +16,16 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/monotime.h"
 #include "base/name_claim.h"
 #include "runtime/plan/rules.h"
 
 #define LINKS_MAX 8
+#define CLAIMS_NS NS_PER_S
 
 /* The part of path below a node. */
 static const char *below(const struct node *root, const char *path)
@@ -50,7 +53,7 @@ static void guard(struct planner *planner, const char *path, const char *link)
 }
 
 /* Race: what stands at a name that another run in the same workspace keeps absent was planted just now, and will be
- * gone in a moment. To bind it would be to lose it; it is guarded like an absent one, and the guard waits. */
+ * gone in a moment. To bind it would be to lose it; it is waited for. */
 static bool is_kept_absent(struct planner *planner, const char *path)
 {
 	const struct node *root = planner_content(planner, planner_nearest(planner, path, true));
@@ -62,11 +65,32 @@ static bool is_kept_absent(struct planner *planner, const char *path)
 	return fd >= 0 && name_is_claimed(fd, below(root, path));
 }
 
+/* Threat: anybody who can read a directory can claim names in it, those of files that were always there, too. Who
+ * really keeps a name absent removes it within milliseconds: so all of a plan's names together are waited for so long
+ * and no longer, and what stands then is there to stay, whoever claims it. */
+static bool may_wait(struct planner *planner)
+{
+	const struct timespec pause = {.tv_nsec = (long)NS_PER_MS};
+
+	if (planner->claims_until_ns == 0)
+		planner->claims_until_ns = monotime_after_ns(CLAIMS_NS);
+	if (monotime_ns() >= planner->claims_until_ns)
+		return false;
+	(void)nanosleep(&pause, NULL);
+	return true;
+}
+
 /* Order: a run that ends removes what was planted, and then takes its claim back. So a name is there to stay only if it
  * is still there after nobody was found to claim it. */
 bool rules_is_there(struct planner *planner, const char *path, const char *host_path, struct stat *ret_st)
 {
-	return lstat(host_path, ret_st) == 0 && !is_kept_absent(planner, path) && lstat(host_path, ret_st) == 0;
+	while (lstat(host_path, ret_st) == 0) {
+		if (!is_kept_absent(planner, path))
+			return lstat(host_path, ret_st) == 0;
+		if (!may_wait(planner))
+			return true;
+	}
+	return false;
 }
 
 void rules_pin_ancestors(struct planner *planner, const char *path)
@@ -285,7 +309,9 @@ void rules_keep_absent(struct planner *planner, const char *path)
 	const struct node *root = content_above(planner, path);
 	const char *blocking = root == NULL ? NULL : blocking_ancestor(planner, path, root->path);
 
-	if (blocking == NULL || is_kept_absent(planner, path))
+	while (blocking != NULL && is_kept_absent(planner, path) && may_wait(planner))
+		blocking = blocking_ancestor(planner, path, root->path);
+	if (blocking == NULL)
 		guard(planner, path, NULL);
 	else if (planner_node_at(planner, blocking) == NULL)
 		rules_fence(planner, NODE_PIN, blocking);

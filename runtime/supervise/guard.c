@@ -13,7 +13,7 @@
  * every 5 ms.
  * Race: other runs may work in the same workspace, and one that starts while another's plant is there must neither take
  * it for the caller's nor fail. So each run claims the names that it keeps absent (base/name_claim.h). The plan of
- * another does not bind a name that is claimed but guards it, and waits here until it is gone. Each guard removes and
+ * another waits for a name that is claimed to be gone, and so does the first look here. Each guard removes and
  * reports what it sees, whoever has planted it: to leave that to another run would be to trust that it lives.
  */
 #include "runtime/supervise/guard.h"

@@ -2,8 +2,9 @@
 
 import collections
 import os
+import subprocess
 
-from blackbox.box import Skip
+from blackbox.box import PYTHON, Skip
 from blackbox.suite import case, check
 
 RUNS = 100
@@ -50,3 +51,40 @@ def none_plants(box):
     told = [v for result in results for v in result.doc["violations"]]
     check(not told, f"reported: {told}")
     check(open(box.inside(".mcp.json"), encoding="utf-8").read() == "{}", ".mcp.json was changed")
+
+
+# As base/name_claim.c does it, for names that were always there.
+CLAIM = """
+import fcntl, os, struct, sys
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+for name in sys.argv[2:]:
+    place = 14695981039346656037
+    for byte in name.encode():
+        place = (place ^ byte) * 1099511628211 % 2**64
+    fcntl.fcntl(fd, 37, struct.pack('hhqqi4x', fcntl.F_RDLCK, os.SEEK_SET, place >> 2, 1, 0))  # F_OFD_SETLK
+print('claimed', flush=True)
+sys.stdin.read()
+"""
+
+
+@case("who can read the workspace, and claims names in it that stay, neither stops a run nor unprotects them")
+def claimed_for_ever(box):
+    box.file(".git/HEAD", "ref: refs/heads/main\n")
+    box.file(".git/config", "[core]\n")
+    box.file(".git/hooks/pre-commit", "")
+    for path in (box.suite.base, box.dir, box.workspace):
+        os.chmod(path, 0o755)
+    other = {"user": 12345, "group": 12345, "extra_groups": []} if os.geteuid() == 0 else {}
+    argv = [PYTHON, "-c", CLAIM, box.workspace, ".git/config", ".git/hooks", ".envrc"]
+    claimer = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **other)
+    try:
+        check(claimer.stdout.readline() == b"claimed\n", "nothing is claimed")
+        script = "echo x >.git/config; echo x >.git/hooks/pre-commit; mv .git/hooks h; echo x >.envrc; sleep 0.1; true"
+        result = box.sh(script)
+        check(result.ran and result.code == 0 and result.seconds < 5, result.brief())
+    finally:
+        claimer.communicate()
+    with open(box.inside(".git/config"), encoding="utf-8") as file:
+        check(file.read() == "[core]\n", "the configuration was written to")
+    check(os.stat(box.inside(".git/hooks/pre-commit")).st_size == 0, "the hook was written to")
+    check(not os.path.exists(box.inside(".envrc")), "what was planted is still there")
