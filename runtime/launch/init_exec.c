@@ -20,6 +20,7 @@
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
+#include "runtime/launch/init_need.h"
 #include "runtime/launch/init_sys.h"
 
 #define TIOCSCTTY_REQUEST 0x540e
@@ -152,31 +153,6 @@ static bool load_filter(const struct start *start)
 		"seccomp filter");
 }
 
-/* The interpreter of a script that exists and yet was "not found": that is what is missing. In init, which no filter holds. */
-static void name_interpreter(const struct start *start)
-{
-	char head[128];
-	long directory = init_call(__NR_open, at(start->block, start->block->directory), O_PATH | O_CLOEXEC, 0);
-	long fd = init_call(__NR_openat, directory, start->tried, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
-	long n = fd < 0 ? 0 : init_call(__NR_read, fd, head, sizeof head - 1);
-	long i = 2;
-
-	if (fd >= 0)
-		(void)init_call(__NR_close, fd);
-	if (directory >= 0)
-		(void)init_call(__NR_close, directory);
-	if (n < 3 || head[0] != '#' || head[1] != '!')
-		return;
-	while (i < n && (head[i] == ' ' || head[i] == '\t'))
-		i++;
-	for (long j = i; j < n; j++) {
-		if (head[j] == '\n' || head[j] == ' ' || head[j] == '\t' || j == n - 1)
-			head[j] = '\0';
-	}
-	start->failure->interpreter = 1;
-	copy_text(start->failure->text, sizeof start->failure->text, head + i);
-}
-
 static void try_exec(struct start *start, const char *path)
 {
 	start->tried = path;
@@ -245,6 +221,7 @@ static void search_and_exec(struct start *start, const char *name)
 	start->tried = NULL;
 	if (denied.sys_errno != 0) {
 		*start->failure = denied;
+		start->tried = start->failure->text;
 		return;
 	}
 	(void)check(start, -ENOENT, INIT_STEP_EXEC, name);
@@ -304,6 +281,21 @@ static __attribute__((noinline)) long vfork_and_become(struct start *start)
 	__builtin_trap(); /* a filter that refuses to exit, too: no filter can refuse this */
 }
 
+/* What the file itself is no reason for is told by the name of what it needs. In init, which no filter holds. */
+static void name_need(const struct start *start)
+{
+	struct init_event *failure = start->failure;
+	char needed[sizeof failure->text];
+	long directory = init_call(__NR_open, at(start->block, start->block->directory), O_PATH | O_CLOEXEC, 0);
+
+	if (directory < 0)
+		return;
+	failure->need = init_need_of((int)directory, start->tried, failure->sys_errno, needed, sizeof needed);
+	(void)init_call(__NR_close, directory);
+	if (failure->need != INIT_NEED_NONE)
+		copy_text(failure->text, sizeof failure->text, needed);
+}
+
 long init_exec_command(const struct init_block *block, struct init_event *ret_failure)
 {
 	/* Static: too large for a stack; init has one thread and starts one command. */
@@ -333,7 +325,7 @@ long init_exec_command(const struct init_block *block, struct init_event *ret_fa
 	if (ret_failure->sys_errno == 0)
 		return pid;
 	(void)init_call(__NR_wait4, pid, &status, 0, 0);
-	if (ret_failure->step == INIT_STEP_EXEC && ret_failure->sys_errno == ENOENT && start.tried != NULL)
-		name_interpreter(&start);
+	if (ret_failure->step == INIT_STEP_EXEC && start.tried != NULL)
+		name_need(&start);
 	return -ret_failure->sys_errno;
 }

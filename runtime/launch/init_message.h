@@ -7,7 +7,7 @@
 
 enum init_event_kind {
 	INIT_EVENT_STARTED = 1, /* the command's exec succeeded */
-	INIT_EVENT_EXEC_FAILED, /* sys_errno, step; text names the interpreter where that is what is missing */
+	INIT_EVENT_EXEC_FAILED, /* sys_errno, step; text names what the program needs, where that is the reason */
 	INIT_EVENT_EXITED,      /* the main command ended: wait_status; its and its waited children's CPU time */
 	INIT_EVENT_FINISHED     /* nothing is left but init: survivors killed, CPU times of all that was reaped */
 };
@@ -24,19 +24,26 @@ enum init_exec_step {
 	INIT_STEP_INIT /* init itself could not be started */
 };
 
+/* What it was that could not be executed. */
+enum init_need {
+	INIT_NEED_NONE,        /* the program itself */
+	INIT_NEED_INTERPRETER, /* of a script */
+	INIT_NEED_LOADER       /* of a binary */
+};
+
 struct init_event {
 	uint32_t kind;
 	int32_t wait_status; /* as wait(2) gives it */
 	int32_t sys_errno;
-	uint32_t step;        /* enum init_exec_step */
-	uint32_t survivors;   /* FINISHED: processes still there when the command ended */
-	uint32_t deadline;    /* FINISHED: 1 where init itself ended the tree at the deadline */
-	uint32_t interpreter; /* EXEC_FAILED: 1 where text is the missing interpreter of a script */
-	uint32_t left;        /* FINISHED, without a pid namespace: processes that could not be killed */
+	uint32_t step;      /* enum init_exec_step */
+	uint32_t survivors; /* FINISHED: processes still there when the command ended */
+	uint32_t deadline;  /* FINISHED: 1 where init itself ended the tree at the deadline */
+	uint32_t need;      /* EXEC_FAILED: enum init_need: what text is the name of */
+	uint32_t left;      /* FINISHED, without a pid namespace: processes that could not be killed */
 	uint64_t cpu_user_ns, cpu_system_ns;
 	uint64_t max_rss_bytes;   /* of the largest process that was reaped */
 	uint64_t main_limited_ns; /* EXITED: CPU time of the main command alone, as RLIMIT_CPU counts it */
-	char text[200]; /* EXEC_FAILED: the path that was tried, or the missing interpreter; FINISHED: names of those left */
+	char text[200]; /* EXEC_FAILED: the path that was tried, or what it needs; FINISHED: names of those left */
 };
 
 enum init_request_kind {

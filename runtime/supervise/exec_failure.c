@@ -1,13 +1,15 @@
 /*
  * The kernel says ENOENT for a missing program, for a script whose interpreter is missing and for a binary whose loader
  * is missing, and EACCES for a directory, a file without the x bit and a mount without exec. init tells which
- * path was looked at; here it becomes a sentence and, where one is known, a remedy. Programs and interpreters are named
+ * path was looked at, or what the program needs and was refused; here it becomes a sentence and, where one is known, a
+ * remedy. Programs and interpreters are named
  * by the confined side: they are printed escaped.
  */
 #include "runtime/supervise/exec_failure.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -36,25 +38,70 @@ static enum error_code code_of(int sys_errno)
 	return sys_errno == E2BIG ? ERROR_LIMIT : ERROR_PERMISSION_DENIED;
 }
 
+/* For a program: what to look at, by the errno of its execve. */
+static void add_remedy(int sys_errno, struct error *err)
+{
+	if (sys_errno == ENOEXEC)
+		error_set_fix(err, "a script needs a first line such as #!/bin/sh, a program must be for this machine");
+	else if (sys_errno == EACCES)
+		error_set_fix(err, "it must be a file with the x bit, readable inside and not on a noexec mount");
+	else if (sys_errno == E2BIG)
+		error_set_fix(err, "its arguments and environment together are too long");
+}
+
+static bool ends_in_carriage_return(const char *s)
+{
+	size_t size = strlen(s);
+
+	return size > 0 && s[size - 1] == '\r';
+}
+
+static void explain_interpreter(const struct init_event *event, const char *name, struct error *err)
+{
+	char interpreter[NAME_MAX_SHOWN];
+	bool missing = code_of(event->sys_errno) == ERROR_NOT_FOUND;
+
+	(void)str_printable(event->text, interpreter, sizeof interpreter);
+	(void)error_set_errno(err, code_of(event->sys_errno), event->sys_errno, "exec",
+		"cannot execute \"%s\": its interpreter \"%s\" %s", name, interpreter,
+		missing ? "is missing inside the boundary" : "cannot be executed");
+	if (ends_in_carriage_return(event->text))
+		error_set_fix(err, "the lines of the script end as on DOS: take the carriage returns away");
+	else if (event->sys_errno == ELOOP)
+		error_set_fix(err, "it is a script itself, and so is that one's: name a program");
+	else
+		add_remedy(event->sys_errno, err);
+}
+
+static void explain_loader(const struct init_event *event, const char *name, struct error *err)
+{
+	char loader[NAME_MAX_SHOWN];
+	bool missing = code_of(event->sys_errno) == ERROR_NOT_FOUND;
+
+	(void)str_printable(event->text, loader, sizeof loader);
+	(void)error_set_errno(err, code_of(event->sys_errno), event->sys_errno, "exec",
+		"cannot execute \"%s\": the loader \"%s\" that it was linked for %s", name, loader,
+		missing ? "is missing inside the boundary" : "cannot be executed");
+	if (missing)
+		error_set_fix(err, "it is for another system or C library, or the policy does not show the loader");
+	else
+		add_remedy(event->sys_errno, err);
+}
+
 static void explain_exec(const struct init_event *event, const char *program, struct error *err)
 {
-	enum error_code code = code_of(event->sys_errno);
-	char name[NAME_MAX_SHOWN], other[NAME_MAX_SHOWN];
+	char name[NAME_MAX_SHOWN];
 
 	(void)str_printable(program, name, sizeof name);
-	(void)str_printable(event->text, other, sizeof other);
-	if (event->interpreter != 0) {
-		(void)error_set_errno(err, code, event->sys_errno, "exec",
-			"cannot execute \"%s\": its interpreter \"%s\" is missing inside the boundary", name, other);
-		return;
+	if (event->need == INIT_NEED_INTERPRETER) {
+		explain_interpreter(event, name, err);
+	} else if (event->need == INIT_NEED_LOADER) {
+		explain_loader(event, name, err);
+	} else {
+		(void)error_set_errno(
+			err, code_of(event->sys_errno), event->sys_errno, "exec", "cannot execute \"%s\"", name);
+		add_remedy(event->sys_errno, err);
 	}
-	(void)error_set_errno(err, code, event->sys_errno, "exec", "cannot execute \"%s\"", name);
-	if (event->sys_errno == ENOEXEC)
-		error_set_fix(err, "a script needs a first line such as #!/bin/sh, a program must be for this machine");
-	else if (event->sys_errno == EACCES)
-		error_set_fix(err, "it must be a file with the x bit, readable inside and not on a noexec mount");
-	else if (event->sys_errno == E2BIG)
-		error_set_fix(err, "its arguments and environment together are too long");
 }
 
 void exec_failure_explain(const struct init_event *event, const char *program, struct error *ret_error)

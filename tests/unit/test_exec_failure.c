@@ -36,13 +36,37 @@ Test(exec_failure, has_a_code_for_each_reason)
 	}
 }
 
-Test(exec_failure, names_a_missing_interpreter_escaped)
-{
-	struct init_event event = {.step = INIT_STEP_EXEC, .sys_errno = ENOENT, .interpreter = 1, .text = "/no\033/such"};
-	struct error err = {0};
-	char message[512];
+static const struct {
+	enum init_need need;
+	int sys_errno;
+	const char *text;
+	const char *said, *remedy;
+} needs[] = {
+	{INIT_NEED_INTERPRETER, ENOENT, "/no\033/such", "\"prog\": its interpreter \"/no\\x1b/such\" is missing",
+		"No such file"},
+	{INIT_NEED_INTERPRETER, ENOENT, "/bin/sh\r", "interpreter \"/bin/sh\\x0d\" is missing", "carriage returns"},
+	{INIT_NEED_INTERPRETER, EACCES, "/closed", "interpreter \"/closed\" cannot be executed", "x bit"},
+	{INIT_NEED_INTERPRETER, ENOEXEC, "/text", "interpreter \"/text\" cannot be executed", "for this machine"},
+	{INIT_NEED_INTERPRETER, ELOOP, "/script", "interpreter \"/script\" cannot be executed", "a script itself"},
+	{INIT_NEED_LOADER, ENOENT, "/lib/ld-musl.so",
+		"the loader \"/lib/ld-musl.so\" that it was linked for is missing", "another system or C library"},
+	{INIT_NEED_LOADER, EACCES, "/lib/ld.so", "the loader \"/lib/ld.so\" that it was linked for cannot be", "x bit"},
+};
 
-	exec_failure_explain(&event, "script", &err);
-	(void)error_message(&err, message, sizeof message);
-	cr_expect_not_null(strstr(message, "/no\\x1b/such"), "%s", message);
+Test(exec_failure, names_what_the_program_needs)
+{
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+		struct init_event event = {
+			.step = INIT_STEP_EXEC, .sys_errno = needs[i].sys_errno, .need = needs[i].need};
+		struct error err = {0};
+		char message[512];
+
+		strcpy(event.text, needs[i].text);
+		exec_failure_explain(&event, "prog", &err);
+		(void)error_message(&err, message, sizeof message);
+		cr_expect_not_null(strstr(message, needs[i].said), "%zu: %s", i, message);
+		cr_expect_not_null(strstr(message, needs[i].remedy), "%zu: %s", i, message);
+		cr_expect_eq(
+			err.code, needs[i].sys_errno == ENOENT ? ERROR_NOT_FOUND : ERROR_PERMISSION_DENIED, "%zu", i);
+	}
 }

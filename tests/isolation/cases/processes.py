@@ -1,6 +1,6 @@
 """Processes: pid 1, reaping, exit statuses, threads."""
 
-from blackbox.box import PYTHON
+from blackbox.box import PYTHON, Skip
 from blackbox.suite import case, check
 
 
@@ -45,6 +45,71 @@ def not_executable(box):
                 f"{name}: {result.brief()}",
             )
     check("interpreter" in str(box.run("./no-interpreter").doc["error"]["message"]), "the interpreter is not named")
+
+
+def linked_for(box, name, loader):
+    """A program of the host's that wants another loader, of a name that is as long."""
+    usual = b"/lib64/ld-linux-x86-64.so.2"
+    with open("/bin/true", "rb") as file:
+        program = file.read()
+    if usual not in program:
+        raise Skip("/bin/true is not linked with the usual loader")
+    with open(box.file(name, mode=0o755), "wb") as file:
+        file.write(program.replace(usual, loader))
+
+
+@case("what an execution failed for is named: an interpreter, a loader, the end of a line")
+def needed(box):
+    scripts = {
+        "crlf": "#!/bin/sh\r\necho x\n",
+        "missing": "#!/no/such/interpreter -x\n",
+        "chained": f"#! {box.inside('missing')}\n",
+        "closed": f"#!{box.inside('plain')}\n",
+        "directory": f"#!{box.workspace}\n",
+        "not-a-program": f"#!{box.inside('text')}\n",
+        "endless": f"#!{box.inside('endless')}\n",
+        "too-long": f"#!/{'x' * 300}\n",
+        "nameless": "#! \n",
+        "text": "echo x\n",
+        "empty": "",
+    }
+    for name, text in scripts.items():
+        box.file(name, text, 0o755)
+    box.file("plain", "#!/bin/sh\n", 0o644)
+    linked_for(box, "foreign", b"/lib64/no-such-loader.so.1\0")
+    for name, status, code, said in (
+        ("crlf", 127, "not_found", ('interpreter "/bin/sh\\x0d" is missing', "carriage return")),
+        ("missing", 127, "not_found", ('interpreter "/no/such/interpreter" is missing', "No such file")),
+        ("chained", 127, "not_found", ('interpreter "/no/such/interpreter" is missing',)),
+        ("closed", 126, "permission_denied", (f'interpreter "{box.inside("plain")}" cannot', "Permission denied", "x bit")),
+        ("directory", 126, "permission_denied", (f'interpreter "{box.workspace}" cannot', "Permission denied")),
+        ("not-a-program", 126, "permission_denied", (f'interpreter "{box.inside("text")}" cannot', "Exec format error")),
+        ("endless", 126, "permission_denied", (f'interpreter "{box.inside("endless")}" cannot', "a script itself")),
+        ("too-long", 126, "permission_denied", ("Exec format error", "a first line such as")),
+        ("nameless", 126, "permission_denied", ("Exec format error", "a first line such as")),
+        ("text", 126, "permission_denied", ("Exec format error", "a first line such as")),
+        ("empty", 126, "permission_denied", ("Exec format error",)),
+        ("plain", 126, "permission_denied", ("Permission denied", "x bit")),
+        ("foreign", 127, "not_found", ('loader "/lib64/no-such-loader.so.1"', "is missing", "C library")),
+    ):
+        for words in ([f"./{name}"], [box.inside(name)]):
+            result = box.run(*words)
+            error = result.doc.get("error") or {"code": None, "message": ""}
+            check((result.status, result.code, error["code"]) == ("setup_failed", status, code), f"{name}: {result.brief()}")
+            check(f'cannot execute "{words[0]}"' in error["message"], f"{name}: {result.brief()}")
+            check(all(part in error["message"] for part in said), f"{name}: {result.brief()}")
+
+
+@case("a program that may not be executed is passed over where the PATH has another")
+def passed_over(box):
+    for place, text, mode in (("a", "x", 0o644), ("b", f"#!{box.inside('a/tool')}\n", 0o755), ("c", "#!/bin/sh\necho c\n", 0o755)):
+        box.file(f"{place}/tool", text, mode)
+    places = [box.inside(place) for place in "abc"]
+    result = box.run("tool", options=["-e", "PATH=" + ":".join(places)])
+    check(result.out == "c\n", result.brief())
+    result = box.run("tool", options=["-e", "PATH=" + ":".join(places[:2])])
+    check(result.code == 126 and result.doc["error"]["code"] == "permission_denied", result.brief())
+    check("interpreter" in result.doc["error"]["message"], result.brief())
 
 
 DOUBLE_FORKS = r"""
