@@ -155,6 +155,19 @@ END
 bad 'a write without a bound' base/c.c 'without a bound' <<'END'
 void f(char *s) { sprintf(s, "x"); }
 END
+for call in 'execvp("x", argv)' 'execlp("x", "x", NULL)' 'posix_spawnp(&p, "x", 0, 0, a, e)'; do
+	bad "$call" runtime/cli/c.c 'no program is looked for in a PATH' <<END
+void f(void) { $call; }
+END
+done
+for use in 'time(NULL)' 'gettimeofday(&t, NULL)' 'clock_gettime(CLOCK_REALTIME, &t)'; do
+	bad "$use" runtime/cli/c.c 'the wall clock can be set' <<END
+void f(void) { $use; }
+END
+done
+good 'the clock of the file that reads clocks, and clocks that nobody sets' base/monotime.c <<'END'
+void f(void) { clock_gettime(CLOCK_REALTIME, &t); clock_gettime(CLOCK_MONOTONIC, &t); wall_time(1); }
+END
 good 'names, members, words and comments that look alike' base/c.c <<'END'
 /* exit(1) and
  * printf("x") and stderr */

@@ -1,4 +1,5 @@
-# Refuses unfinished work, trailing blanks and long files, and in library code what a library must not do.
+# Refuses unfinished work, trailing blanks and long files, in the product what makes it depend on what others can set
+# (PATH, the wall clock), and in library code what a library must not do.
 # Usage: awk -f text.awk FILE...     Offences go to stdout.
 #
 # Library code is everything below base, ns, cgroup, seccomp and runtime but the programs: cli, mcp, the init, and what
@@ -23,8 +24,12 @@ function complain(text) {
 	offences++
 }
 
+function is_product(path) {
+	return path ~ /^(base|ns|cgroup|seccomp|runtime)\/.*\.[ch]$/
+}
+
 function is_library(path) {
-	return path ~ /^(base|ns|cgroup|seccomp|runtime)\/.*\.[ch]$/ && path !~ /^runtime\/(cli|mcp)\// &&
+	return is_product(path) && path !~ /^runtime\/(cli|mcp)\// &&
 		path !~ /^runtime\/launch\/init/ && !(path in is_program)
 }
 
@@ -60,6 +65,13 @@ function calls(code, names) {
 	return code ~ ("(^|[^A-Za-z0-9_.>])(" names ")[ \t]*\\(")
 }
 
+function check_product(code) {
+	if (calls(code, "execvp|execvpe|execlp|posix_spawnp"))
+		complain("no program is looked for in a PATH that somebody else may have set")
+	if (FILENAME != "base/monotime.c" && (calls(code, "time|gettimeofday|ftime") || code ~ /(^|[^A-Za-z0-9_])CLOCK_REALTIME/))
+		complain("the wall clock can be set while a run lives: only base/monotime.c reads it")
+}
+
 function check_library(code) {
 	if (calls(code, "exit|quick_exit|abort"))
 		complain("a library does not end its process")
@@ -76,6 +88,7 @@ function check_library(code) {
 FNR == 1 {
 	in_comment = 0
 	library = is_library(FILENAME)
+	product = is_product(FILENAME)
 }
 
 $0 ~ unfinished { complain("unfinished work is not committed") }
@@ -84,6 +97,11 @@ $0 ~ unfinished { complain("unfinished work is not committed") }
 
 FNR == 501 && FILENAME ~ /\.(c|h|py|sh)$/ { complain("more than 500 lines: it is about more than one noun") }
 
-library { check_library(code_of($0)) }
+product {
+	code = code_of($0)
+	check_product(code)
+	if (library)
+		check_library(code)
+}
 
 END { exit offences > 0 }
