@@ -56,7 +56,7 @@ def arguments(box):
 
 @case("zero, signs and nonsense are no time, size or number")
 def values(box):
-    for value in ("0", "-1", "5 s", "5x", "nan", "1e300", "", " 5", "0x10"):
+    for value in ("0", "-1", "5 s", "5 ", "5x", "nan", "inf", "1e10", "1e300", "", " 5", "0x10", "0.0000000001", "99999999999", "18446744073709551617"):
         refused(box, ["run", "--timeout", value, "--", "true"], "--timeout")
     for value in ("0", "-1", "12Q", "K", ""):
         refused(box, ["run", "--memory", value, "--", "true"], "--memory")

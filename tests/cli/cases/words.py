@@ -90,6 +90,30 @@ def places(box):
     check(code == 125 and b"/no/such/place" in err, f"exit {code} {err!r}")
 
 
+ENVIRONMENT = r"""
+import ctypes, sys
+def words(of): return (ctypes.c_char_p * (len(of) + 1))(*of, None)
+environment = [b"TERM=first", b"TERM=second", b"NO-EQUALS", b"LANG", b"=nameless", b"", b"HOME=", b"PATH="]
+argv = [word.encode() for word in sys.argv[1:]]
+ctypes.CDLL(None).execve(argv[0], words(argv), words(environment))
+"""
+
+
+@case("an environment with entries that are none, or that are there twice")
+def odd_environment(box):
+    seen = set()
+    for _ in range(3):
+        live = box.begin(["/usr/bin/python3", "-c", ENVIRONMENT, box.suite.pinfold, "run", "--", "/usr/bin/env"])
+        code, out, err, _seconds = live.wait(20)
+        check((code, err) == (0, b""), f"exit {code} {err!r}")
+        seen.add(out)
+    lines = out.decode().splitlines()
+    names = [line.split("=")[0] for line in lines]
+    check(len(seen) == 1, f"not always the same: {seen}")
+    check(sorted(names) == sorted({"HOME", "PATH", "TMPDIR", "USER", "TERM", "PWD", "PINFOLD"}), f"{lines}")
+    check("HOME=" not in lines and "PATH=" not in lines, f"{lines}")
+
+
 @case("an empty environment will do")
 def bare(box):
     expect(box, ["/bin/echo", "x"], b"x\n", env={})

@@ -60,6 +60,22 @@ def ignores_signals(box):
     )
     check(result.status == "timed_out" and 1.3 < result.seconds * host.SLOWNESS and result.seconds < 4, result.brief())
     check(result.out == "ready\n", "what was written before the deadline is lost")
+    check(b"SIGKILL because SIGTERM did not end it" in result.noise, f"it is not said: {result.noise!r}")
+    deaf = f"sh -c \"trap '' TERM; {LONG}\" {box.mark} & {LONG}"
+    result = box.sh(deaf, options=["--timeout", "1", "--kill-after", "500ms"])
+    nothing_lives(box)
+    check(result.status == "timed_out" and result.seconds < 4, result.brief())
+
+
+@case("an end at the very deadline is an end or a time-out, and never holds")
+def at_the_deadline(box):
+    for options, command, n in ((["--timeout", "50ms"], ["true"], 40), (["--timeout", "300ms"], ["sleep", "0.3"], 15)):
+        for _ in range(n):
+            result = box.run(*command, options=options)
+            ended = (result.status, result.code, result.doc["limit_hit"])
+            late = result.status == "timed_out" and result.code == 124 and result.doc["limit_hit"]["name"] == "wall_time"
+            check(ended == ("exited", 0, None) or late, result.brief())
+            check(result.seconds < 3, result.brief())
 
 
 @case("a stopped command ends at the deadline")

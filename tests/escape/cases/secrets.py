@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import subprocess
 
 from blackbox import host
@@ -87,6 +88,51 @@ def inherited_descriptors(box):
         result = box.python(GIVEN, outer=outer)
         check("ESCAPED" not in result.out, f"{name}: {result.brief()}")
         check(result.code == 0 or result.code == 125, f"{name}: {result.brief()}")
+
+
+@case("where nothing tells what is open, and nothing closes it all, nothing is run", needs=["unshare"])
+def undiscoverable_descriptors(box):
+    sentinel = box.file(os.path.join(box.dir, "sentinel"), "SENTINEL")
+    enter = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "/bin/sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    outer = ["--give", "2048", sentinel, "--refuse", CLOSE_RANGE, str(errno.EPERM)]
+    result = box.begin([*enter, *box.words(["/usr/bin/touch", "RAN"])], outer).result()
+    check(result.code == 125 and "/proc" in result.doc["message"], result.brief())
+    check(not os.path.exists(box.inside("RAN")), "it ran")
+
+
+@case("pinfold looks for no program in the workspace or in PATH")
+def planted_programs(box):
+    names = "sh true git tar mount umount unshare newuidmap newgidmap ip busctl systemctl systemd-run cgexec env python3 ls id"
+    for place in ("", "bin/"):
+        for name in names.split():
+            box.file(f"{place}{name}", f"#!/bin/sh\necho {name} >>{box.dir}/planted\n", 0o755)
+    os.chmod(box.dir, 0o777)
+    env = {**box.env, "PATH": f".:{box.workspace}:{box.inside('bin')}:{box.env['PATH']}"}
+    limits = ["--memory", "64M", "--pids", "50", "--cpus", "1"]
+    for words in (
+        box.words(["/bin/true"], limits),
+        [box.suite.pinfold, "check", "--json", "-w", box.workspace, *limits],
+        [box.suite.pinfold, "wrap", "--json", "-w", box.workspace, *limits, "--", "/bin/true"],
+        [box.suite.pinfold, "gc"],
+    ):
+        code, out, err, _ = box.begin(words, env=env).wait()
+        check(code in (0, 1), f"{words}: exit {code} {out!r} {err!r}")
+        check(not os.path.exists(f"{box.dir}/planted"), f"{words}: a planted program was started")
+
+
+@case("capabilities that a caller would hand down are in no set, and a file gives none back", only="root", needs=["setpriv", "setcap"])
+def handed_down_capabilities(box):
+    shutil.copy("/usr/bin/python3", box.inside("capable"))
+    os.chmod(box.inside("capable"), 0o755)
+    subprocess.run(["setcap", "cap_chown,cap_dac_override=eip", box.inside("capable")], check=True)
+    look = "print(open('/proc/self/status').read())"
+    for change in ({}, {"process": {"identity": "caller"}}):
+        policy = box.policy_file({"version": 1, "extends": ":workspace-write", **change})
+        hand_down = ["setpriv", "--inh-caps=+chown,+dac_override", "--ambient-caps=+chown,+dac_override"]
+        for program in ("/usr/bin/python3", box.inside("capable")):
+            result = box.begin([*hand_down, *box.words([program, "-c", look], policy=policy)]).result()
+            sets = re.findall(r"Cap(?:Inh|Prm|Eff|Bnd|Amb):\s+(\w+)", result.out)
+            check(len(sets) == 5 and not any(int(one, 16) for one in sets), f"{program}: {result.brief()}")
 
 
 @case("the caller's supplementary groups are dropped", only="root")

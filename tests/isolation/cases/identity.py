@@ -305,7 +305,7 @@ def uid_base(box):
     read_map = "read inside outside n </proc/self/uid_map; echo $outside"
     result = box.sh(read_map, env={**box.env, "PINFOLD_UID_BASE": "300000000"})
     check(300000000 < int(result.out) <= 300000000 + (1 << 22), result.brief())
-    for wrong in ("0", "-5", "1000", "65535", "4294967295", "99999999999", "12x", " 70000", "0x70000000"):
+    for wrong in ("0", "-1", "1000", "65535", "4294967295", "4294967296", "4295037296", "99999999999", "12x", "70000:", ":5", "+70000", " 70000", "0x70000000"):
         result = box.run("/bin/sh", "-c", "touch RAN", env={**box.env, "PINFOLD_UID_BASE": wrong})
         check(result.code == 125 and "PINFOLD_UID_BASE" in result.doc["message"], f"{wrong}: {result.brief()}")
     passwd = box.file(os.path.join(box.dir, "passwd"), open("/etc/passwd").read() + "taken:x:300000100:100::/:/bin/sh\n")
