@@ -121,4 +121,7 @@ def main():
         sys.exit(smoke_status(tables))
 
 
-main()
+try:
+    main()
+except KeyboardInterrupt:
+    sys.exit("interrupted: no figures are kept")

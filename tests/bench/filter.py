@@ -8,6 +8,7 @@ import race
 import table
 
 LOOPS = 200000
+FEW_LOOPS = 2000  # where nothing but the benchmark itself is looked at
 CALLS = {
     "getppid": "always allowed",
     "cachestat": "always allowed, of a high number",
@@ -17,11 +18,11 @@ CALLS = {
 STRICT = ["--policy", ":strict"]
 
 
-def costs(peer, place, errors, more=()):
+def costs(peer, place, errors, loops, more=()):
     """{call: nanoseconds}"""
     read, write = os.pipe2(os.O_CLOEXEC)
     try:
-        words = peers.absolute(peer.words(place, [place.program("calls"), str(LOOPS)], more))
+        words = peers.absolute(peer.words(place, [place.program("calls"), str(loops)], more))
         pid = race.start(words, place.environment, errors, write)
     finally:
         os.close(write)
@@ -33,11 +34,11 @@ def costs(peer, place, errors, more=()):
 
 
 def contenders(stage, place, errors):
-    table = {}
+    table, loops = {}, FEW_LOOPS if stage.small else LOOPS
     for peer in stage.found:
-        table[peer.name] = lambda peer=peer: costs(peer, place, errors)
+        table[peer.name] = lambda peer=peer: costs(peer, place, errors, loops)
         if peer.name == "pinfold":
-            table["pinfold :strict"] = lambda peer=peer: costs(peer, place, errors, STRICT)
+            table["pinfold :strict"] = lambda peer=peer: costs(peer, place, errors, loops, STRICT)
     return table
 
 
