@@ -95,23 +95,9 @@ def base_directory():
     return base
 
 
-def reachable(path):
-    """Whether an ordinary user who is nobody's friend can run it."""
-    path = os.path.realpath(path)
-    if not os.stat(path).st_mode & 0o001:
-        return False
-    while path != "/":
-        path = os.path.dirname(path)
-        if not os.stat(path).st_mode & 0o001:
-            return False
-    return True
-
-
 def places(pinfold, programs, base):
     """Root and an ordinary user where the caller is root, else the caller alone."""
-    pinfold = os.path.abspath(pinfold)
+    pinfold = shutil.copy(pinfold, os.path.join(base, "pinfold"))  # a build meanwhile changes nothing, and everybody reaches it
     if os.geteuid() != 0:
         return [Place("an ordinary user", os.geteuid(), base, pinfold, programs)]
-    if not reachable(pinfold):
-        pinfold = shutil.copy(pinfold, base)
     return [Place("root", 0, base, pinfold, programs), Place("an ordinary user", ORDINARY_USER, base, pinfold, programs)]
