@@ -274,4 +274,24 @@ what='a pattern in the map'
 exports "$code_a" 'X_0 { global: pinfold_*; local: *; };' "$header_a"
 refuses 'without patterns' "$here/exports.sh" "$work/libpinfold.so" "$work/x.map" "$work/x.h"
 
+shown_by() {
+	rm -rf "$work/tree"
+	mkdir -p "$work/tree/docs" "$work/tree/tests/cli/cases" "$work/tree/tests/unit"
+	: > "$work/tree/tests/unit/test_noun.c"
+	printf '%s\n' '@case("one, and more")' '@case("two; three")' '@case(f"for {each}", only="root")' > "$work/tree/tests/cli/cases/a.py"
+	printf '%s\n' '| what went wrong | what happens here | shown by |' '|---|---|---|' "| a | b | $1 |" > "$work/tree/docs/failures.md"
+}
+what='names of tests that are there'
+shown_by 'cli: one, and more; for every one; two; three. unit: noun'
+accepts "$here/shown_by.py" "$work/tree"
+what='the name of a test that is not there'
+shown_by 'cli: one, and more; two, three'
+refuses 'no test is called so: two' "$here/shown_by.py" "$work/tree"
+what='a test without its suite'
+shown_by 'one, and more'
+refuses 'no test is called so' "$here/shown_by.py" "$work/tree"
+what='a row without a test'
+shown_by ''
+refuses 'not three cells' "$here/shown_by.py" "$work/tree"
+
 echo "1..$n"
