@@ -229,6 +229,7 @@ int ending_tree_dead(struct supervisor *s, struct error *err)
 	if (launched_reap(s->launched, &s->facts.init_status, err) < 0)
 		return -1;
 	s->facts.reaped = true;
+	given_restore(&s->given);
 	if (s->ended_ns == 0)
 		s->ended_ns = monotime_ns();
 	loop_remove(s->loop, &s->sampler.timer);

@@ -15,6 +15,7 @@
 #include "runtime/launch/launched.h"
 #include "runtime/plan/plan.h"
 #include "runtime/supervise/feed.h"
+#include "runtime/supervise/given.h"
 #include "runtime/supervise/guard.h"
 #include "runtime/supervise/loan.h"
 #include "runtime/supervise/mount_monitor.h"
@@ -82,6 +83,7 @@ struct supervisor {
 	bool started_told; /* as an event */
 	struct feed feed;
 	struct loan loan;
+	struct given given;
 	struct watcher *watcher;
 	struct guard *guard;
 	struct guard_hooks guard_hooks;

@@ -247,6 +247,7 @@ int supervisor_start(const struct plan *plan, struct supervisor **ret_supervisor
 
 	if (s == NULL)
 		return error_no_memory(err);
+	given_remember(&s->given, plan);
 	if (prepare(s, err) < 0 || launch_start(plan, &s->launched, err) < 0 || watch(s, err) < 0)
 		return -1;
 	*ret_supervisor = steal_ptr(&s);
@@ -342,6 +343,7 @@ void supervisor_release(struct supervisor *supervisor)
 		loop_remove(s->loop, &s->escalation);
 	}
 	s->launched = launched_free(s->launched);
+	given_restore(&s->given);
 	s->loop = loop_free(s->loop);
 	cleanup_close_fd(&s->cancel_fd);
 	free(steal_ptr(&s->buffer));

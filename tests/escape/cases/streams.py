@@ -1,8 +1,10 @@
 """What the command shares with its caller by the streams that it is given."""
 
+import fcntl
 import json
 import os
 
+from blackbox.box import PYTHON
 from blackbox.suite import case, check
 
 WRITES_BACK = """
@@ -62,3 +64,21 @@ def reads_nothing(box):
     for code in ("pass", "import os; os.close(0)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"):
         result, left = on_a_pipe(box, code, b"line\n" * 5000)
         check(result.ran and left == b"line\n" * 5000, f"{len(left)} bytes are left after {code}: {result.brief()}")
+
+
+@case("streams that are given have the flags afterwards that they had before")
+def flags_stay(box):
+    script = "import fcntl, os\nfor fd in 0, 1, 2:\n    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)"
+    log = os.open(os.path.join(box.dir, "log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    reading, writing = os.pipe()
+    try:
+        before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (reading, writing, log)]
+        live = box.start(
+            PYTHON, "-c", script, options=["--stdin", "-"], json_out=False, stdin=reading, stdout=writing, stderr=log
+        )
+        code, _out, _err, _seconds = live.wait()
+        after = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (reading, writing, log)]
+        check(code == 0 and after == before, f"exit {code}: {before} became {after}")
+    finally:
+        for fd in (reading, writing, log):
+            os.close(fd)
