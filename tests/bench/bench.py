@@ -69,6 +69,14 @@ def arguments():
     return options
 
 
+def tell_of_load(when):
+    """What else runs is in every figure: a reader has to know."""
+    load = os.getloadavg()[0]
+    if load > 1:
+        print(f"{when} the load is {load:.1f} on {os.cpu_count()} processors: other programs are in these figures", flush=True)
+    return load
+
+
 def measure(options, base):
     stage, tables = Stage(options, base), []
     for name, why in stage.missing.items():
@@ -76,13 +84,14 @@ def measure(options, base):
     for name in options.only:
         for table in importlib.import_module(name).run(stage):
             race.clear()
-            table.show()
-            tables.append(table)
+            if table.rows or table.troubles or table.why_skipped:  # else none of its contenders takes part
+                table.show()
+                tables.append(table)
     return stage.missing, tables
 
 
-def document(options, missing, tables, verdicts):
-    return {"schema": "pinfold.bench/1", "rounds": options.rounds, "kernel": platform.release(), "cpus": os.cpu_count(),
+def document(options, load, missing, tables, verdicts):
+    return {"schema": "pinfold.bench/1", "rounds": options.rounds, "kernel": platform.release(), "cpus": os.cpu_count(), "load_before": load,
             "missing": [{"peer": name, "error": why} for name, why in missing.items()],
             "tables": [table.document() for table in tables], "goals": verdicts}
 
@@ -102,6 +111,7 @@ def main():
     if options.smoke and peers.found(SMOKE_PEERS)[1]:
         print("bubblewrap is not installed")
         sys.exit(SKIPPED)
+    load = tell_of_load("at the start")
     base = place.base_directory()
     try:
         if os.geteuid() == 0:
@@ -114,7 +124,7 @@ def main():
     goals.show(verdicts)
     if file:
         with open(file, "w", encoding="utf-8") as out:
-            json.dump(document(options, missing, tables, verdicts), out, indent=2)
+            json.dump(document(options, load, missing, tables, verdicts), out, indent=2)
             out.write("\n")
         print(f"\n{file}")
     if options.smoke:
