@@ -45,7 +45,7 @@ class Launch:
         self.options, self.argv, self.judge, self.json_out = list(options), list(argv), judge, json_out
         self.stdin = stdin  # None: nothing; bytes: a pipe; str: the file of this name
         self.signals = signals  # [(seconds after the one before, signal)] for pinfold itself
-        self.kind = None
+        self.kind, self.maker, self.is_looked_after = None, None, False
 
     @property
     def is_killed(self):

@@ -89,7 +89,7 @@ class Soak:
         """Its End. What it started is dead then, which is looked after where the dice say so: it costs."""
         begun = time.monotonic()
         process = begin(self.pinfold, self.ground, launch, mark)
-        maker = grounds.maker(process.pid)
+        launch.maker = maker = grounds.maker(process.pid)
         signaller = threading.Thread(target=self.send_signals, args=(launch, process))
         if launch.signals:
             signaller.start()
@@ -109,6 +109,11 @@ class Soak:
             self.killed.ran(begun)
         return launches.End(launch, process.returncode, out, err)
 
+    def look_after(self, launch, mark, was_killed):
+        left = [] if host.none_left(mark, 2 if was_killed else 0) else host.marked(mark)
+        check(not left, f"still alive: {left}")
+        check(was_killed or launch.maker not in grounds.groups(), "its cgroup is still there")
+
     def judge(self, number, launch):
         mark, end = f"{self.ground.mark}-{number}-", None
         try:
@@ -116,8 +121,7 @@ class Soak:
             end.check_documented()
             launch.judge(end)
             if launch.is_looked_after:
-                left = [] if host.none_left(mark, 2 if end.code < 0 else 0) else host.marked(mark)
-                check(not left, f"still alive: {left}")
+                self.look_after(launch, mark, was_killed=end.code < 0)
         except Failure as failure:
             told = f"{failure}: {end.brief()}" if end else f"{failure}"
             self.troubles.append(f"{launch.kind} {launch.options} {launch.argv} {launch.signals}: {told}"[:1500])
