@@ -141,3 +141,31 @@ char *json_to_canonical(const json_t *json)
 {
 	return dump(json, JSON_COMPACT | JSON_SORT_KEYS, "");
 }
+
+/* A string that JSON leaves as it is. */
+static bool is_plain(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f || *s == '"' || *s == '\\')
+			return false;
+	return true;
+}
+
+void json_append_text(struct buf *buf, const char *s)
+{
+	cleanup_json json_t *json = NULL;
+	cleanup_free char *text = NULL;
+
+	if (is_plain(s)) {
+		buf_append_char(buf, '"');
+		buf_append_str(buf, s);
+		buf_append_char(buf, '"');
+		return;
+	}
+	json = json_text(s);
+	text = json != NULL ? dump(json, JSON_COMPACT | JSON_ENCODE_ANY, "") : NULL;
+	if (text == NULL)
+		buf->failed = true;
+	else
+		buf_append_str(buf, text);
+}

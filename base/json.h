@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/error.h"
@@ -48,5 +49,7 @@ json_t *json_u64(unsigned long long value);
 char *json_to_string(const json_t *json, int pretty);
 /* Compact, with sorted keys: the same bytes for the same content, for digests. malloc'ed; NULL when memory is out. */
 char *json_to_canonical(const json_t *json);
+/* Appends json_text(s) as JSON text, without making it where s needs no escaping. */
+void json_append_text(struct buf *buf, const char *s);
 
 #endif

@@ -2,6 +2,7 @@
  * That a cgroup2 mount is there says little: it may be read-only, another user's, without any controller because
  * version 1 holds them all, or with controllers that are not switched on for groups below ours. So a group is made
  * below each cgroup that comes into question, a child is cloned into it, its files are looked at, and it is removed.
+ * A run takes some of it for granted instead, because it makes its own group at once: where it cannot, it asks again.
  * The first in which all works that is wanted is taken, else the one in which most does.
  *
  * Where a service manager owns the tree, its units are its own: nothing is switched on in one that it has not
@@ -149,6 +150,24 @@ static int probe_group(struct attempt *attempt, struct error *err)
 	return 0;
 }
 
+/* As a run asks, which then makes its group itself. */
+static int expect_group(struct attempt *attempt, struct error *err)
+{
+	if (faccessat(attempt->place.fd, ".", W_OK, AT_EACCESS) < 0)
+		return error_set_errno(err, group_error_code(errno), errno, "mkdir cgroup", "cannot make a cgroup");
+	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
+		const struct place_lack *missing = &attempt->place.lacks[i];
+
+		attempt->findings[abilities[i]] = (attempt->place.on & CONTROLLER_BIT(i)) != 0
+			? (struct cgroup_finding){.works = true}
+			: lack(missing->sys_errno, missing->step, missing->detail);
+	}
+	attempt->findings[CGROUP_SWAP] = attempt->findings[CGROUP_MEMORY];
+	attempt->findings[CGROUP_KILL] = (struct cgroup_finding){.works = true};
+	attempt->findings[CGROUP_GROUP] = (struct cgroup_finding){.works = true};
+	return 0;
+}
+
 /* Without a group of our own the place still says which controllers it does not have; the remedy is another one then. */
 static void lack_all(struct attempt *attempt, const struct error *why)
 {
@@ -228,7 +247,7 @@ static __attribute__((noinline)) int try_trusted(
 	if (place_open(path, wanted, &attempt.place, &why) < 0)
 		return fail_attempt(search, &attempt, &why, err);
 	attempt.place.on &= trusted;
-	if (probe_group(&attempt, &why) < 0)
+	if ((search->request->untried ? expect_group(&attempt, &why) : probe_group(&attempt, &why)) < 0)
 		return fail_attempt(search, &attempt, &why, err);
 	take_better(search, &attempt);
 	return 0;
@@ -284,7 +303,8 @@ static int try_top(struct search *search, const char *own, struct error *err)
 	const unsigned kept = CONTROLLER_BIT(CONTROLLER_MEMORY) | CONTROLLER_BIT(CONTROLLER_PIDS);
 	char top[PLACE_PATH_MAX];
 
-	if (lacks_of(&search->best, search->request->wanted) == 0 || !candidate_top(own, top, sizeof top))
+	if (lacks_of(&search->best, search->request->wanted) == 0 || !candidate_top(own, top, sizeof top) ||
+		strcmp(top, own) == 0)
 		return 0;
 	if (manager_runs())
 		return try_trusted(search, top, 0, kept, err);

@@ -21,6 +21,7 @@ enum cgroup_ability {
 struct cgroup_request {
 	unsigned wanted;        /* the set of controllers by which something is to be limited */
 	unsigned worth_a_scope; /* of these, those for which the service manager may be asked (manager.h) */
+	bool untried;           /* no group is made: what the directory's files let expect is taken for true */
 };
 
 struct cgroup_finding {

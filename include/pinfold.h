@@ -126,6 +126,8 @@ PINFOLD_API PINFOLD_MUST_CHECK int pinfold_command_set_environment(
 /* SIGTERM first at a time-out or cancellation, SIGKILL to the tree after this many milliseconds; default 0: at once. */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_command_set_kill_after(
 	pinfold_command *command, uint64_t milliseconds, pinfold_error **err);
+/* Keeps for each run of this command where the time of its launch went: pinfold_run_step(). */
+PINFOLD_API void pinfold_command_trace_setup(pinfold_command *command);
 PINFOLD_API pinfold_command *pinfold_command_free(pinfold_command *command);
 
 /* --- check: what would be enforced ---------------------------------------------------------------------------------
@@ -164,6 +166,10 @@ PINFOLD_API PINFOLD_MUST_CHECK int pinfold_run_start(pinfold_host *host, pinfold
 /* What a person should know of a run that was started: in best-effort each thing asked that is not enforced, and what
  * of the policy was skipped; by index, NULL past the end. */
 PINFOLD_API const char *pinfold_run_warning(const pinfold_run *run, size_t index);
+/* The steps of the launch and of its end so far, by time and by index, NULL past the end or where none were asked for:
+ * what was done, in a few words (static), and at *ret_ns of CLOCK_MONOTONIC it was. The first is the begin. Names are
+ * for people and may change from release to release. */
+PINFOLD_API const char *pinfold_run_step(const pinfold_run *run, size_t index, uint64_t *ret_ns);
 /* Output as it comes; stream is 1 or 2. Called from within dispatch and wait. Set before the first of these. */
 typedef void (*pinfold_output_fn)(void *userdata, int stream, const void *data, size_t size);
 PINFOLD_API void pinfold_run_on_output(pinfold_run *run, pinfold_output_fn fn, void *userdata);

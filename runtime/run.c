@@ -7,6 +7,16 @@
 
 #include <stdbool.h>
 
+#include "base/steps.h"
+
+static int probe_little(struct host *host, const struct host_wants *wants, struct steps *steps, struct error *err)
+{
+	if (host_probe_cgroup(host, wants, err) < 0)
+		return -1;
+	steps_mark(steps, STEP_CGROUP_FOUND);
+	return host_probe_landlock(host, err);
+}
+
 static int plan_with(struct policy_document *document, struct host *host, const struct command *command, bool probe_all,
 	struct plan **ret_plan, struct diag *diag, struct error *err)
 {
@@ -17,10 +27,12 @@ static int plan_with(struct policy_document *document, struct host *host, const 
 	if (policy_document_resolve(document, &policy, diag, err) < 0)
 		return -1;
 	wants = plan_wants(policy, host);
-	if (probe_all || policy->enforcement == ENFORCEMENT_BEST_EFFORT)
+	wants.untried = !probe_all && policy->enforcement != ENFORCEMENT_BEST_EFFORT;
+	if (!wants.untried)
 		r = host_probe(host, command->workspace != NULL ? command->workspace : ".", &wants, err);
 	else
-		r = host_probe_cgroup(host, &wants, err) < 0 || host_probe_landlock(host, err) < 0 ? -1 : 0;
+		r = probe_little(host, &wants, command->steps, err);
+	steps_mark(command->steps, STEP_LANDLOCK_ASKED);
 	if (r < 0)
 		return -1;
 	return plan_new(policy, host, command, ret_plan, diag, err);

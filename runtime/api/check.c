@@ -60,18 +60,19 @@ static int forget_workspace(pinfold_host *host, const char *workspace, struct er
 }
 
 int api_plan(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, bool checked,
-	struct plan **ret_plan, struct diag *diag, struct error *err)
+	struct steps *steps, struct plan **ret_plan, struct diag *diag, struct error *err)
 {
 	char *no_argv[] = {NULL};
 	const struct command nothing = {
 		.argv = no_argv, .environment = environ, .out_fd = -1, .err_fd = -1, .stdin_fd = -1};
-	const struct command *asked = command != NULL ? &command->command : &nothing;
+	struct command asked = command != NULL ? command->command : nothing;
 	int r = -1;
 
+	asked.steps = steps;
 	(void)pthread_mutex_lock(&host->lock);
-	if (forget_workspace(host, asked->workspace, err) == 0) {
-		r = checked ? run_plan_checked(policy->document, &host->host, asked, ret_plan, diag, err)
-			    : run_plan(policy->document, &host->host, asked, ret_plan, diag, err);
+	if (forget_workspace(host, asked.workspace, err) == 0) {
+		r = checked ? run_plan_checked(policy->document, &host->host, &asked, ret_plan, diag, err)
+			    : run_plan(policy->document, &host->host, &asked, ret_plan, diag, err);
 	}
 	(void)pthread_mutex_unlock(&host->lock);
 	return r;
@@ -85,7 +86,7 @@ int pinfold_check(pinfold_host *host, pinfold_policy *policy, const pinfold_comm
 	struct error error = {0};
 	pinfold_report *report;
 
-	if (api_plan(host, policy, command, true, &plan, &diag, &error) < 0)
+	if (api_plan(host, policy, command, true, NULL, &plan, &diag, &error) < 0)
 		return api_fail(err, "check", &error, &diag);
 	report = calloc(1, sizeof *report);
 	if (report == NULL) {
@@ -149,7 +150,8 @@ int pinfold_plan_json(pinfold_host *host, pinfold_policy *policy, const pinfold_
 	cleanup_diag struct diag diag = {0};
 	struct error error = {0};
 
-	if (api_plan(host, policy, command, false, &plan, &diag, &error) < 0 || plan_json(plan, ret_json, &error) < 0)
+	if (api_plan(host, policy, command, false, NULL, &plan, &diag, &error) < 0 ||
+		plan_json(plan, ret_json, &error) < 0)
 		return api_fail(err, "plan", &error, &diag);
 	return 0;
 }

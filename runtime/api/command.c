@@ -271,6 +271,11 @@ int pinfold_command_set_kill_after(pinfold_command *command, uint64_t millisecon
 	return 0;
 }
 
+void pinfold_command_trace_setup(pinfold_command *command)
+{
+	command->traced = true;
+}
+
 pinfold_command *api_command_hold(const pinfold_command *command)
 {
 	pinfold_command *held = (pinfold_command *)(uintptr_t)command;

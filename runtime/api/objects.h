@@ -40,6 +40,7 @@ struct pinfold_command {
 	size_t mapped_size;
 	struct arena *arena;
 	struct command command;
+	bool traced;
 };
 
 struct pinfold_report {
@@ -56,6 +57,8 @@ struct pinfold_run {
 	size_t n_warnings;
 	int cancel_fd; /* a duplicate of its own: another thread may cancel while this one takes the result */
 	bool over;
+	struct steps record;
+	struct steps *steps; /* &record, or NULL */
 };
 
 struct pinfold_result {
@@ -67,9 +70,9 @@ struct pinfold_result {
 
 /* Turns a failure into the caller's error object: the errors of diag become its details. Returns -1. */
 int api_fail(pinfold_error **err, const char *op, const struct error *error, const struct diag *diag);
-/* The host for one call: a copy, probed by `probe` under the lock, whose findings are kept. */
+/* The host is probed under its lock. steps: of the run that is to come, or NULL. */
 must_check int api_plan(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, bool checked,
-	struct plan **ret_plan, struct diag *diag, struct error *err);
+	struct steps *steps, struct plan **ret_plan, struct diag *diag, struct error *err);
 
 /* One more owner; pinfold_command_free() ends it. */
 pinfold_command *api_command_hold(const pinfold_command *command);

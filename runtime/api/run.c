@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/steps.h"
 #include "runtime/api/objects.h"
 #include "runtime/result/result.h"
 
@@ -56,8 +57,9 @@ static int plan_run(pinfold_host *host, pinfold_policy *policy, const pinfold_co
 	const struct policy *resolved = NULL;
 	struct plan *plan = NULL;
 
-	if (api_plan(host, policy, command, checked, &plan, diag, err) < 0)
+	if (api_plan(host, policy, command, checked, run->steps, &plan, diag, err) < 0)
 		return -1;
+	steps_mark(run->steps, STEP_PLAN);
 	(void)plan_free(run->plan);
 	run->plan = plan;
 	run->warnings = NULL; /* in the arena of the other */
@@ -96,6 +98,7 @@ static int start(pinfold_host *host, pinfold_policy *policy, const pinfold_comma
 static int plan_and_start(pinfold_host *host, pinfold_policy *policy, const pinfold_command *command, pinfold_run *run,
 	struct diag *diag, struct error *err)
 {
+	steps_mark(run->steps, STEP_BEGIN);
 	if (plan_run(host, policy, command, false, run, diag, err) < 0)
 		return -1;
 	run->command = api_command_hold(command);
@@ -118,12 +121,25 @@ int pinfold_run_start(pinfold_host *host, pinfold_policy *policy, const pinfold_
 		(void)error_no_memory(&error);
 	else
 		run->cancel_fd = -1;
+	if (run != NULL && command->traced)
+		run->steps = &run->record;
 	if (run == NULL || plan_and_start(host, policy, command, run, &diag, &error) < 0) {
 		(void)pinfold_run_free(run);
 		return api_fail(err, "run", &error, &diag);
 	}
 	*ret_run = run;
 	return 0;
+}
+
+const char *pinfold_run_step(const pinfold_run *run, size_t index, uint64_t *ret_ns)
+{
+	struct steps sorted = run->record;
+
+	if (index >= sorted.n)
+		return NULL;
+	steps_sort(&sorted);
+	*ret_ns = sorted.marks[index].ns;
+	return step_name((enum step)sorted.marks[index].step);
 }
 
 const char *pinfold_run_warning(const pinfold_run *run, size_t index)

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "runtime/api/objects.h"
+#include "runtime/policy/digest.h"
 
 #define ORIGIN "wrap"
 
@@ -124,14 +125,17 @@ static int check_digest(const struct wrapping *wrapping, struct error *err)
 	cleanup_with(policy_document_freep) struct policy_document *document = NULL;
 	const struct policy *again = NULL;
 	cleanup_diag struct diag diag = {0};
+	char planned[POLICY_DIGEST_SIZE], repeated[POLICY_DIGEST_SIZE];
 
 	if (policy_document_parse(wrapping->own.text, "--policy-json", NULL, &document, &diag, err) < 0 ||
 		repeat_variables(&wrapping->own, document, wrapping->arena, &diag, err) < 0 ||
 		policy_document_resolve(document, &again, &diag, err) < 0)
 		return error_prefix(err, "the policy as one text");
-	if (!str_equal(again->digest, wrapping->policy->digest))
+	if (policy_digest(&again->text, repeated, err) < 0 || policy_digest(&wrapping->policy->text, planned, err) < 0)
+		return -1;
+	if (!str_equal(repeated, planned))
 		return error_set(err, ERROR_INTERNAL, "wrap", "the policy as one text is another policy: %s, not %s",
-			again->digest, wrapping->policy->digest);
+			repeated, planned);
 	return 0;
 }
 
@@ -238,7 +242,7 @@ int pinfold_wrap(pinfold_host *host, pinfold_policy *policy, const pinfold_comma
 	struct error error = {0};
 
 	if (check_program(program, &error) < 0 || check_stdin(&command->command, &error) < 0 ||
-		arena_new(&arena, &error) < 0 || api_plan(host, policy, command, true, &plan, &diag, &error) < 0 ||
+		arena_new(&arena, &error) < 0 || api_plan(host, policy, command, true, NULL, &plan, &diag, &error) < 0 ||
 		policy_document_resolve(policy->document, &wrapping.policy, &diag, &error) < 0 ||
 		plan_allows_run(plan, wrapping.policy, &error) < 0 ||
 		policy_document_own(policy->document, arena, &wrapping.own, &error) < 0)

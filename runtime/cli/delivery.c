@@ -104,6 +104,11 @@ static int deliver_file(const struct delivery *delivery, const char *json, struc
 	return rc;
 }
 
+bool cli_delivery_is_wished(const struct delivery *delivery)
+{
+	return delivery->directory_fd >= 0 || delivery->fd >= 0;
+}
+
 int cli_deliver(const struct delivery *delivery, const char *json, struct error *err)
 {
 	if (delivery->fd >= 0 && cli_write(delivery->fd, json, strlen(json)) < 0 && errno != EPIPE)

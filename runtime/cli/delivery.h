@@ -18,6 +18,7 @@ struct delivery {
 
 /* Before the launch: what could not be delivered afterwards is refused now. */
 must_check int cli_delivery_open(struct delivery *delivery, const struct settings *settings, struct error *err);
+bool cli_delivery_is_wished(const struct delivery *delivery);
 must_check int cli_deliver(const struct delivery *delivery, const char *json, struct error *err);
 void cli_delivery_done(struct delivery *delivery);
 

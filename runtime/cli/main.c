@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/fd.h"
+#include "base/monotime.h"
 #include "base/str.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/console.h"
@@ -156,13 +157,14 @@ static int without_verb(char **words)
 	return cli_fail(&settings, &err);
 }
 
-static int with_verb(const struct verb *verb, char **words)
+static int with_verb(const struct verb *verb, char **words, uint64_t begin_ns)
 {
 	cleanup_settings struct settings settings = {.verb = verb};
 	struct error err;
 
 	if (cli_settings_init(&settings, verb, &err) < 0 || cli_options_parse(&settings, words, &err) < 0)
 		return cli_fail(&settings, &err);
+	settings.begin_ns = begin_ns;
 	if (settings.help)
 		return cli_help_show(&settings, verb);
 	return verb->run(&settings);
@@ -178,6 +180,7 @@ static int prepare(struct error *err)
 int main(int argc, char **argv)
 {
 	const struct settings nothing = {.verb = &no_verb};
+	uint64_t begin_ns = monotime_ns();
 	const struct verb *verb;
 	struct error err;
 
@@ -186,5 +189,5 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return without_verb(argv + argc);
 	verb = find_verb(argv[1]);
-	return verb != NULL ? with_verb(verb, argv + 2) : without_verb(argv + 1);
+	return verb != NULL ? with_verb(verb, argv + 2, begin_ns) : without_verb(argv + 1);
 }

@@ -231,6 +231,8 @@ static const struct option_row option_rows[] = {
 		"write the result JSON to descriptor N"},
 	{"--dry-run", 0, NULL, IN(TELLING, RUN), FLAG(dry_run), .help =
 		"print the plan as JSON and start nothing"},
+	{"--trace-setup", 0, NULL, IN(TELLING, RUN), FLAG(trace_setup), .help =
+		"say on stderr at the end where the time of the launch went, step by step"},
 	{"--verbose", 'v', NULL, IN(TELLING, RUN), FLAG(verbose), .help =
 		"say on stderr beforehand what is not enforced, and why"},
 	{"--quiet", 'q', NULL, IN(TELLING, RUN), FLAG(quiet), .help =

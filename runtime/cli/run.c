@@ -23,6 +23,7 @@
 #include "runtime/cli/request.h"
 #include "runtime/cli/signals.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/cli/trace.h"
 
 struct live {
 	const struct settings *settings;
@@ -201,20 +202,23 @@ static void tell_notes(const struct live *live, const pinfold_result *result)
 static int tell(struct live *live, pinfold_result *result)
 {
 	const struct settings *settings = live->settings;
-	const char *json = pinfold_result_json(result);
+	bool wanted = settings->json || cli_delivery_is_wished(&live->delivery);
+	const char *json = wanted ? pinfold_result_json(result) : NULL;
 	int status = exit_status(live, result);
 	struct error err;
 
 	cli_events_finish(&live->events);
-	if (json == NULL)
+	if (wanted && json == NULL)
 		return cli_print_document(settings, NULL);
 	if (settings->json && cli_print_document(settings, json) != CLI_DONE)
 		status = CLI_FAILED;
 	if (settings->capture && !settings->json && cli_captured_print(result, &err) < 0)
 		status = could_not_tell(&err);
 	tell_notes(live, result);
-	if (cli_deliver(&live->delivery, json, &err) < 0)
+	if (json != NULL && cli_deliver(&live->delivery, json, &err) < 0)
 		status = could_not_tell(&err);
+	if (settings->trace_setup)
+		cli_trace_tell(live->run, settings->begin_ns);
 	return status;
 }
 
@@ -269,6 +273,8 @@ int cli_run(const struct settings *settings)
 
 	if (status == CLI_DONE)
 		status = cli_request_make(settings, words, !settings->dry_run, &request);
+	if (status == CLI_DONE && settings->trace_setup)
+		pinfold_command_trace_setup(request.command);
 	if (status == CLI_DONE && settings->dry_run)
 		return print_plan(settings, &request);
 	if (status == CLI_DONE && settings->verbose)

@@ -46,6 +46,8 @@ struct settings {
 	bool verbose;
 	bool quiet;
 	bool dry_run;
+	bool trace_setup;
+	uint64_t begin_ns; /* CLOCK_MONOTONIC when the program began */
 	bool help;
 	uint64_t kill_after_ms;
 };

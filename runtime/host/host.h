@@ -69,6 +69,7 @@ struct host {
 	struct fact facts[_FACT_COUNT];
 	unsigned cgroup_asked;           /* the controllers for which cgroups were asked about so far */
 	bool cgroup_probed;              /* by this handle, and not known from elsewhere */
+	bool cgroup_tried;               /* by making a group */
 	struct cgroup_hold *cgroup_hold; /* what keeps cgroup_path usable; owned */
 };
 
@@ -76,6 +77,7 @@ struct host {
 struct host_wants {
 	unsigned controllers;
 	unsigned worth_a_scope;
+	bool untried; /* groups are taken for granted: the launch makes one itself */
 };
 
 const char *host_fact_name(enum host_fact fact);

@@ -213,9 +213,11 @@ static struct fact fact_of_cgroup(const struct cgroup_finding *finding)
 }
 
 /* A handle that is asked for more than before asks again; what comes from elsewhere stays. */
-static void forget_cgroups(struct host *host, unsigned wanted)
+static void forget_cgroups(struct host *host, const struct host_wants *wants)
 {
-	if (!host->cgroup_probed || (wanted & ~host->cgroup_asked) == 0)
+	bool more = (wants->controllers & ~host->cgroup_asked) != 0 || (!wants->untried && !host->cgroup_tried);
+
+	if (!host->cgroup_probed || !more)
 		return;
 	host->cgroup_hold = cgroup_hold_free(host->cgroup_hold);
 	for (int i = 0; i < _CGROUP_ABILITY_COUNT; i++)
@@ -224,10 +226,12 @@ static void forget_cgroups(struct host *host, unsigned wanted)
 
 int host_probe_cgroup(struct host *host, const struct host_wants *wants, struct error *err)
 {
-	struct cgroup_request request = {wants->controllers | host->cgroup_asked, wants->worth_a_scope};
+	struct cgroup_request request = {.wanted = wants->controllers | host->cgroup_asked,
+		.worth_a_scope = wants->worth_a_scope,
+		.untried = wants->untried && !host->cgroup_tried};
 	struct cgroup_probe probe;
 
-	forget_cgroups(host, wants->controllers);
+	forget_cgroups(host, wants);
 	if (!any_unknown(host, cgroup_facts, _CGROUP_ABILITY_COUNT))
 		return 0;
 	if (cgroup_probe(&request, &probe, err) < 0)
@@ -240,6 +244,7 @@ int host_probe_cgroup(struct host *host, const struct host_wants *wants, struct 
 	host->cgroup_hold = probe.hold;
 	host->cgroup_asked = request.wanted;
 	host->cgroup_probed = true;
+	host->cgroup_tried = !request.untried;
 	return 0;
 }
 

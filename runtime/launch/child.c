@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/steps.h"
 #include "base/sys.h"
 #include "ns/caps.h"
 #include "ns/landlock.h"
@@ -60,21 +61,23 @@ static int receive_trees(struct launch_child *child, struct error *err)
 	const struct mount_plan *mounts = &child->plan->mounts;
 
 	for (;;) {
-		struct setup_message message;
+		struct setup_go go;
 		int fds[FD_SEND_MAX];
 		size_t n_fds = 0;
-		long size = fd_receive(child->control_fd, &message, sizeof message, fds, FD_SEND_MAX, &n_fds, 0);
+		long size = fd_receive(child->control_fd, &go, sizeof go, fds, FD_SEND_MAX, &n_fds, 0);
 
 		if (size == 0)
 			_exit(1);
-		if (size != (long)sizeof message || message.kind != SETUP_GO)
+		if (size != (long)sizeof go || go.kind != SETUP_GO || go.n != n_fds)
 			return error_set_errno(
 				err, ERROR_INTERNAL, size < 0 ? errno : EPROTO, "setup message", "from the parent");
-		if (message.first + n_fds > mounts->n_ops)
-			return error_set(err, ERROR_INTERNAL, "setup message", "more sources than operations");
-		memcpy(child->trees + message.first, fds, n_fds * sizeof *fds);
-		if (message.present == 0)
-			return 0; /* no more to come */
+		for (size_t i = 0; i < n_fds; i++) {
+			if (go.ops[i] >= mounts->n_ops)
+				return error_set(err, ERROR_INTERNAL, "setup message", "a source of no operation");
+			child->trees[go.ops[i]] = fds[i];
+		}
+		if (go.more == 0)
+			return 0;
 	}
 }
 
@@ -164,6 +167,8 @@ static int tell_ready(const struct launch_child *child, int scratch, int termina
 	bool confined = plan_is_confined(child->plan);
 	struct ready ready = {.message.kind = SETUP_READY};
 
+	ready.message.n_marks =
+		(uint32_t)steps_copy(child->plan->steps, child->marks_before, ready.message.marks, SETUP_MARKS_MAX);
 	if (confined)
 		add_fd(&ready, SETUP_FD_MOUNTINFO, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
 	add_fd(&ready, SETUP_FD_PROC, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -303,11 +308,16 @@ static int confine(struct launch_child *child, int *ret_scratch, struct error *e
 {
 	const struct plan *plan = child->plan;
 
-	if (get_sources(child, err) < 0 || set_names(plan, err) < 0)
+	if (get_sources(child, err) < 0)
 		return -1;
-	if (plan->loopback && loopback_up(err) < 0)
+	steps_mark(child->plan->steps, STEP_CHILD_SOURCES);
+	if (set_names(plan, err) < 0 || (plan->loopback && loopback_up(err) < 0))
 		return -1;
-	return mounts_apply(&plan->mounts, child->trees, become_inner, child, ret_scratch, err);
+	steps_mark(child->plan->steps, STEP_CHILD_NETWORK);
+	if (mounts_apply(&plan->mounts, child->trees, become_inner, child, ret_scratch, err) < 0)
+		return -1;
+	steps_mark(child->plan->steps, STEP_CHILD_MOUNTS);
+	return 0;
 }
 
 /* Threat: pids in the proc of another pid namespace are those of other people's processes. */
@@ -331,6 +341,8 @@ void launch_child(struct launch_child *child)
 	int scratch = -1;
 	int terminal = -1;
 
+	child->marks_before = plan->steps != NULL ? plan->steps->n : 0;
+	steps_mark(child->plan->steps, STEP_CHILD_BEGIN);
 	if (die_with_parent(child, &error) < 0)
 		goto fail;
 	if ((plan_is_confined(plan) ? confine(child, &scratch, &error) : check_proc(&error)) < 0)
@@ -339,6 +351,7 @@ void launch_child(struct launch_child *child)
 		goto fail;
 	if (landlock_make(&plan->landlock, child->stdio_fds, 3, &child->ruleset_fd, &error) < 0)
 		goto fail;
+	steps_mark(child->plan->steps, STEP_CHILD_FENCE);
 	if (tell_ready(child, scratch, terminal, &error) < 0)
 		goto fail;
 	become_init(child);

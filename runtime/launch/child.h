@@ -10,11 +10,12 @@ struct launch_child {
 	int supervisor_pidfd;
 	int block_fd;
 	int image_fd;
-	int ruleset_fd;    /* -1 until it is made, and where the plan has no fence */
-	int group_fd;      /* the cgroup into which init is to put the command; -1 */
-	int stdio_fds[3];  /* -1: the terminal's, or /dev/null */
-	bool take_sources; /* the parent is not privileged: the child opens the sources itself */
-	int *trees;        /* plan->mounts.n_ops, to be filled */
+	int ruleset_fd;      /* -1 until it is made, and where the plan has no fence */
+	int group_fd;        /* the cgroup into which init is to put the command; -1 */
+	int stdio_fds[3];    /* -1: the terminal's, or /dev/null */
+	bool take_sources;   /* the parent is not privileged: the child opens the sources itself */
+	size_t marks_before; /* of the parent, when it forked */
+	int *trees;          /* plan->mounts.n_ops, to be filled */
 };
 
 /* Builds the boundary from within and executes init. Never returns. */

@@ -26,6 +26,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/monotime.h"
+#include "base/steps.h"
 #include "base/sys.h"
 #include "ns/idmap.h"
 #include "runtime/launch/block.h"
@@ -79,15 +80,21 @@ static int open_control(struct launch *launch, struct error *err)
 	return 0;
 }
 
+/* That a group can be made and limited was perhaps only expected: where it cannot, that is a lack of the machine's. */
 static int make_group(struct launch *launch, struct error *err)
 {
 	const struct plan *plan = launch->plan;
 
 	if (plan->cgroup_base == NULL)
 		return 0;
-	if (group_make(plan->cgroup_base, plan->cgroup_inner, &launch->launched->group, err) < 0)
+	if (group_make(plan->cgroup_base, plan->cgroup_inner, &launch->launched->group, err) < 0 ||
+		group_limit(launch->launched->group, &plan->group_limits, err) < 0) {
+		if (err->code != ERROR_NO_MEMORY && err->code != ERROR_LIMIT)
+			err->code = ERROR_UNENFORCEABLE;
 		return -1;
-	return group_limit(launch->launched->group, &plan->group_limits, err);
+	}
+	steps_mark(launch->plan->steps, STEP_CGROUP_MADE);
+	return 0;
 }
 
 static int prepare(struct launch *launch, struct error *err)
@@ -104,8 +111,12 @@ static int prepare(struct launch *launch, struct error *err)
 	if (launch->block_fd < 0)
 		return -1;
 	launch->image_fd = block_init_image(err);
-	if (launch->image_fd < 0 || streams_open(plan, &launch->streams, err) < 0 || open_control(launch, err) < 0)
+	if (launch->image_fd < 0)
 		return -1;
+	steps_mark(launch->plan->steps, STEP_BLOCK);
+	if (streams_open(plan, &launch->streams, err) < 0 || open_control(launch, err) < 0)
+		return -1;
+	steps_mark(launch->plan->steps, STEP_STREAMS);
 	launch->supervisor_pidfd = sys_pidfd_open(getpid(), 0);
 	if (launch->supervisor_pidfd < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "pidfd_open", "the supervisor cannot be watched");
@@ -151,6 +162,7 @@ static int clone_child(struct launch *launch, struct error *err)
 	launched->pid = sys_clone3_blocked(&args);
 	if (launched->pid == 0)
 		run_child(launch);
+	steps_mark(launch->plan->steps, STEP_CLONED);
 	(void)error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone3",
 		launched->subreaper ? "no process can be made" : "the namespaces cannot be made");
 	cleanup_close_fd(&launch->child_control_fd);
@@ -240,24 +252,24 @@ static int take_sources(struct launch *launch, struct error *err)
 	return r;
 }
 
-/* Each run of neighbouring sources is a datagram of its own; `present` is 0 in the last. */
+/* As many datagrams as the descriptors need; `more` is 0 in the last. */
 static int send_go(struct launch *launch, struct error *err)
 {
 	const struct mount_plan *mounts = &launch->plan->mounts;
 	size_t next = 0;
 
 	do {
-		struct setup_message message = {.kind = SETUP_GO};
+		struct setup_go go = {.kind = SETUP_GO};
 		int fds[FD_SEND_MAX];
-		size_t n = 0;
 
-		while (next < mounts->n_ops && launch->trees[next] < 0)
-			next++;
-		message.first = (uint32_t)next;
-		while (next < mounts->n_ops && n < FD_SEND_MAX && launch->trees[next] >= 0)
-			fds[n++] = launch->trees[next++];
-		message.present = next < mounts->n_ops;
-		if (fd_send(launch->launched->control_fd, &message, sizeof message, fds, n) < 0)
+		for (; next < mounts->n_ops && go.n < FD_SEND_MAX; next++) {
+			if (launch->trees[next] < 0)
+				continue;
+			fds[go.n] = launch->trees[next];
+			go.ops[go.n++] = (uint32_t)next;
+		}
+		go.more = next < mounts->n_ops;
+		if (fd_send(launch->launched->control_fd, &go, sizeof go, fds, go.n) < 0)
 			return error_set_errno(err, ERROR_INTERNAL, errno, "setup message", "to the child");
 	} while (next < mounts->n_ops);
 	return 0;
@@ -323,7 +335,7 @@ static bool is_ready(const struct setup_message *message, size_t n_fds)
 		(size_t)__builtin_popcount(message->present) == n_fds;
 }
 
-int launch_wait_ready(struct launched *launched, struct error *err)
+int launch_wait_ready(struct launched *launched, struct steps *steps, struct error *err)
 {
 	struct setup_message message;
 	int fds[SETUP_FD_MAX];
@@ -334,6 +346,8 @@ int launch_wait_ready(struct launched *launched, struct error *err)
 		return -1;
 	size = fd_receive(launched->control_fd, &message, sizeof message, fds, SETUP_FD_MAX, &n, 0);
 	if (size == (long)sizeof message && is_ready(&message, n)) {
+		steps_take(steps, message.marks, message.n_marks < SETUP_MARKS_MAX ? message.n_marks : SETUP_MARKS_MAX);
+		steps_mark(steps, STEP_READY);
 		keep_fds(launched, message.present, fds, n);
 		if (launched->proc_fd >= 0 &&
 			(launched->subreaper || (launched->mountinfo_fd >= 0 && launched->mountinfo_check_fd >= 0)))
@@ -360,7 +374,14 @@ static int help_confine(struct launch *launch, struct error *err)
 		return -1;
 	if (launch->plan->identity.mapped && streams_give(&launch->streams, launch->launched->host_uid, err) < 0)
 		return -1;
-	return take_sources(launch, err) < 0 ? -1 : send_go(launch, err);
+	steps_mark(launch->plan->steps, STEP_IDS);
+	if (take_sources(launch, err) < 0)
+		return -1;
+	steps_mark(launch->plan->steps, STEP_SOURCES);
+	if (send_go(launch, err) < 0)
+		return -1;
+	steps_mark(launch->plan->steps, STEP_GO);
+	return 0;
 }
 
 static int finish(struct launch *launch, struct error *err)
@@ -369,7 +390,7 @@ static int finish(struct launch *launch, struct error *err)
 
 	launched->host_uid = geteuid();
 	if (lose_exemption(launch, err) < 0 || (plan_is_confined(launch->plan) && help_confine(launch, err) < 0) ||
-		launch_wait_ready(launched, err) < 0)
+		launch_wait_ready(launched, launch->plan->steps, err) < 0)
 		return -1;
 	launched->stdin_fd = steal_fd(&launch->streams.ours[0]);
 	launched->stdout_fd = steal_fd(&launch->streams.ours[1]);

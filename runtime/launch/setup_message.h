@@ -5,11 +5,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/fd.h"
+#include "base/steps.h"
 #include "runtime/launch/launched.h"
 
 enum setup_kind {
-	SETUP_GO =
-		1, /* parent: the ids are mapped; descriptors: the sources of the binds, where the parent opened them */
+	SETUP_GO = 1,
 	SETUP_READY, /* child: everything stands; descriptors in the order of the bits of `present` */
 	SETUP_FAILED /* child: `error` */
 };
@@ -27,15 +28,27 @@ enum setup_fd {
 	SETUP_FD_MAX = SETUP_FD_TMPFS + 16
 };
 
+#define SETUP_MARKS_MAX 8
+
+/* From the parent: the ids are mapped. Descriptors: the sources of binds, where the parent opened them. */
+struct setup_go {
+	uint32_t kind;             /* SETUP_GO */
+	uint32_t more;             /* 1 where another comes after it */
+	uint32_t n;                /* descriptors */
+	uint32_t ops[FD_SEND_MAX]; /* for each descriptor the index of its mount operation */
+};
+
+/* From the child. */
 struct setup_message {
 	uint32_t kind;
-	uint32_t first; /* GO: the index of the mount operation of the first descriptor; the others follow without a gap */
-	uint32_t present; /* GO: 1 where more is to come; READY: a bit for each descriptor */
+	uint32_t present; /* READY: a bit for each descriptor */
+	uint32_t n_marks; /* READY: how many of */
+	struct step_mark marks[SETUP_MARKS_MAX];
 	struct error error;
 };
 
 /* Takes the child's SETUP_READY with its descriptors into `launched`, or its failure into err; whatever else comes is
  * one, too. Waits for at most 30 s. */
-must_check int launch_wait_ready(struct launched *launched, struct error *err);
+must_check int launch_wait_ready(struct launched *launched, struct steps *steps, struct error *err);
 
 #endif

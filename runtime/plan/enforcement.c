@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "runtime/policy/digest.h"
 
 static const char *const state_names[_ROW_STATE_COUNT] = {
 	[ROW_OFF] = "off",
@@ -142,7 +143,7 @@ static json_t *json_warnings(const struct enforcement *enforcement)
 	return steal_ptr(&array);
 }
 
-static json_t *json_report(const struct enforcement *enforcement)
+static json_t *json_report(const struct enforcement *enforcement, const char *digest)
 {
 	cleanup_json json_t *report = json_object();
 	const char *verdict = row_state_name(enforcement_verdict(enforcement));
@@ -152,7 +153,7 @@ static json_t *json_report(const struct enforcement *enforcement)
 		json_put(report, "backend", json_text(enforcement->backend)) < 0 ||
 		json_put(report, "isolated", json_boolean(enforcement->isolated)) < 0 ||
 		json_put(report, "kernel", json_text(enforcement->kernel)) < 0 ||
-		json_put(report, "policy_digest", json_text(enforcement->policy_digest)) < 0 ||
+		json_put(report, "policy_digest", json_text(digest)) < 0 ||
 		json_put(report, "features", json_rows(enforcement, false)) < 0 ||
 		json_put(report, "limits", json_rows(enforcement, true)) < 0 ||
 		json_put(report, "warnings", json_warnings(enforcement)) < 0)
@@ -162,8 +163,13 @@ static json_t *json_report(const struct enforcement *enforcement)
 
 int enforcement_json(const struct enforcement *enforcement, struct json_t **ret_json, struct error *err)
 {
-	json_t *report = json_report(enforcement);
+	const char *digest = enforcement->policy_digest;
+	char worked_out[POLICY_DIGEST_SIZE];
+	json_t *report;
 
+	if (digest == NULL && policy_digest(&enforcement->policy_text, worked_out, err) < 0)
+		return -1;
+	report = json_report(enforcement, digest != NULL ? digest : worked_out);
 	if (report == NULL)
 		return error_no_memory(err);
 	*ret_json = report;

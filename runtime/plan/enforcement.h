@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "runtime/policy/policy.h"
 
 enum row_state {
 	ROW_OFF,
@@ -55,7 +56,8 @@ struct enforcement {
 	const char *backend; /* "namespaces" or "none" */
 	bool isolated;
 	const char *kernel;
-	const char *policy_digest;
+	const char *policy_digest; /* NULL: that of */
+	struct policy_text policy_text;
 };
 
 const char *row_state_name(enum row_state state);

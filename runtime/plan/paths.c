@@ -42,9 +42,16 @@ bool planner_is_below(const char *path, const char *ancestor)
 
 const char *planner_join(struct planner *planner, const char *directory, const char *name)
 {
-	if (strcmp(directory, "/") == 0)
-		directory = "";
-	return arena_printf(planner->arena, "%s/%s", directory, name);
+	size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+	size_t name_size = strlen(name) + 1;
+	char *path = arena_alloc(planner->arena, size + 1 + name_size);
+
+	if (path == NULL)
+		return NULL;
+	memcpy(path, directory, size);
+	path[size] = '/';
+	memcpy(path + size + 1, name, name_size);
+	return path;
 }
 
 static size_t cut_last(const char *out, size_t n)

@@ -142,6 +142,7 @@ static void copy_command(struct planner *planner)
 	struct plan *plan = planner->plan;
 
 	plan->kill_after_ns = command->kill_after_ns;
+	plan->steps = command->steps;
 	plan->stdin_mode = command->stdin_mode;
 	plan->stdin_fd = command->stdin_fd;
 	plan->stdin_data = command->stdin_data;
@@ -224,7 +225,8 @@ static int tell_policy(struct planner *planner, struct error *err)
 	enforcement->isolated = planner->policy->backend != BACKEND_NONE;
 	enforcement->backend = enforcement->isolated ? "namespaces" : "none";
 	enforcement->kernel = arena_strdup(planner->arena, planner->host->kernel);
-	enforcement->policy_digest = arena_strdup(planner->arena, planner->policy->digest);
+	enforcement->policy_text = (struct policy_text){
+		arena_strdup(planner->arena, planner->policy->text.text), planner->policy->text.secrets_at};
 	for (size_t i = 0; i < planner->policy->n_warnings; i++)
 		planner_warn(planner, "%s", planner->policy->warnings[i]);
 	if (!enforcement->isolated)

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/error.h"
+#include "base/steps.h"
 #include "cgroup/group_limits.h"
 #include "ns/landlock.h"
 #include "ns/mounts.h"
@@ -51,6 +52,7 @@ struct command {
 	enum plan_output output;
 	int out_fd, err_fd;
 	uint64_t kill_after_ns;
+	struct steps *steps; /* NULL: the time of the launch is not asked for; outlives the run */
 };
 
 struct plan_rlimit {
@@ -98,6 +100,7 @@ struct plan_identity {
 
 struct plan {
 	struct arena *arena;
+	struct steps *steps; /* the command's */
 	/* command */
 	char **argv;
 	char **environment;

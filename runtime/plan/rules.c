@@ -5,9 +5,6 @@
  */
 #include "runtime/plan/rules.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,8 +13,6 @@
 #include "base/str.h"
 #include "runtime/plan/planner.h"
 #include "runtime/policy/path_rule.h"
-
-#define HOME_NAMES_MAX 4096
 
 struct rule *rules_add(struct rules *rules, enum rule_kind kind, const char *path, const char *said)
 {
@@ -69,7 +64,7 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 		return;
 	found = lstat(path, &st) == 0;
 	if (from->secret && !found)
-		return; /* most of the table, on most machines */
+		return;
 	canonical = planner_canonical(planner, path, &exists);
 	if ((from->access == ACCESS_READ || from->access == ACCESS_WRITE) && leads_out(planner, from->path, canonical))
 		return;
@@ -81,50 +76,17 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 	rule->secret = from->secret;
 }
 
-/* The table of secrets is long and most of it is absent everywhere: one listing of a home rules out most of it. */
-static void list_home(struct rules *rules, struct home *home)
-{
-	struct arena *arena = rules->planner->arena;
-	DIR *dir = opendir(home->path);
-	const struct dirent *entry;
-
-	while (dir != NULL && (entry = readdir(dir)) != NULL && home->n_names < HOME_NAMES_MAX) {
-		const char **name = arena_push(arena, &home->names, &home->n_names);
-
-		if (name != NULL)
-			*name = arena_strdup(arena, entry->d_name);
-	}
-	home->listed = dir != NULL && home->n_names < HOME_NAMES_MAX;
-	if (dir != NULL)
-		(void)closedir(dir);
-}
-
-static bool may_hold(const struct home *home, const char *relative)
-{
-	size_t size = strcspn(relative, "/");
-
-	if (!home->listed || strpbrk(relative, "*?[") != NULL)
-		return true;
-	for (size_t i = 0; i < home->n_names; i++) {
-		if (home->names[i] != NULL && strncmp(home->names[i], relative, size) == 0 && home->names[i][size] == '\0')
-			return true;
-	}
-	return false;
-}
-
 static void add_home(struct rules *rules, const char *path)
 {
-	struct home *home;
+	const char **home;
 
 	for (size_t i = 0; i < rules->n_homes; i++) {
-		if (strcmp(rules->homes[i].path, path) == 0)
+		if (strcmp(rules->homes[i], path) == 0)
 			return;
 	}
 	home = arena_push(rules->planner->arena, &rules->homes, &rules->n_homes);
-	if (home == NULL)
-		return;
-	home->path = path;
-	list_home(rules, home);
+	if (home != NULL)
+		*home = path;
 }
 
 static void find_home(struct planner *planner, const char *path, void *userdata)
@@ -164,6 +126,46 @@ static void add_said(struct rules *rules, const char *base, const char *said)
 		planner_glob(planner, path, pattern, add_path, rules);
 }
 
+static void add_present_secret(struct rules *rules, const char *path)
+{
+	struct rule *rule = rules_add(rules, RULE_DENY, path, rules->from->path);
+
+	if (rule == NULL)
+		return;
+	rule->given = path;
+	rule->optional = rules->from->optional;
+	rule->secret = true;
+}
+
+/* The table of secrets is long, and most of it is absent everywhere: directories are read once instead of asked for
+ * each name, and what is absent costs no memory. Its paths are well-formed. */
+static void add_secret(struct rules *rules, const char *base, const char *said)
+{
+	size_t base_size = base == NULL || strcmp(base, "/") == 0 ? 0 : strlen(base);
+	size_t size = strlen(said);
+	enum listing_answer answer = LISTING_UNSURE;
+	char *path = rules->path;
+
+	if (planner_pattern_at(said) == size && base_size + 1 + size < sizeof rules->path) {
+		memcpy(path, base_size == 0 ? "" : base, base_size);
+		path[base_size] = '/';
+		memcpy(path + base_size + (base != NULL), said, size + 1);
+		answer = listings_ask(&rules->listings, path);
+	}
+	if (answer == LISTING_PRESENT)
+		add_present_secret(rules, arena_strdup(rules->planner->arena, path));
+	else if (answer == LISTING_UNSURE)
+		add_said(rules, base, said);
+}
+
+static void add_at(struct rules *rules, const char *base, const char *said)
+{
+	if (rules->from->secret)
+		add_secret(rules, base, said);
+	else
+		add_said(rules, base, said);
+}
+
 /* A "*" right behind the tilde stands for every home. */
 static void add_policy_path(struct rules *rules, const struct policy_path *from)
 {
@@ -171,13 +173,11 @@ static void add_policy_path(struct rules *rules, const struct policy_path *from)
 
 	rules->from = from;
 	if (!str_starts_with(from->path, POLICY_EVERY_HOME)) {
-		add_said(rules, NULL, from->path);
+		add_at(rules, NULL, from->path);
 		return;
 	}
-	for (size_t i = 0; i < rules->n_homes; i++) {
-		if (!from->secret || may_hold(&rules->homes[i], relative))
-			add_said(rules, rules->homes[i].path, relative);
-	}
+	for (size_t i = 0; i < rules->n_homes; i++)
+		add_at(rules, rules->homes[i], relative);
 }
 
 /* Where something is to be mounted: canonical where the host's tree shows, as written in another root. */
@@ -393,7 +393,7 @@ static void add_workspace(struct rules *rules)
 
 int planner_rules(struct planner *planner, struct error *err)
 {
-	struct rules rules = {.planner = planner};
+	struct rules rules = {.planner = planner, .listings = {.arena = planner->arena}};
 
 	find_homes(&rules);
 	for (size_t i = 0; i < planner->policy->n_paths; i++)

@@ -2,8 +2,10 @@
 #ifndef PLAN_RULES_H
 #define PLAN_RULES_H
 
+#include <limits.h>
 #include <sys/stat.h>
 
+#include "runtime/plan/listing.h"
 #include "runtime/plan/planner.h"
 
 enum rule_kind {
@@ -28,21 +30,16 @@ struct rule {
 	size_t depth, order;
 };
 
-struct home {
-	const char *path;
-	const char **names; /* what is in it, where `listed` */
-	size_t n_names;
-	bool listed;
-};
-
 struct rules {
 	struct planner *planner;
 	struct rule *list;
 	size_t n;
 	const struct policy_path *from; /* while globs are expanded */
-	struct home *homes;             /* every home there is */
+	const char **homes;             /* every home there is */
 	size_t n_homes;
-	const char **wanted; /* paths that must show, for what is denied above them */
+	struct listings listings; /* for the table of secrets */
+	char path[PATH_MAX];      /* of one of them */
+	const char **wanted;      /* paths that must show, for what is denied above them */
 	size_t n_wanted;
 };
 

@@ -90,9 +90,16 @@ struct policy_limits {
 	enum policy_memory_strategy memory_strategy;
 };
 
+/* The resolved document as compact JSON with sorted keys, but without the shipped table of secrets, which belongs in
+ * its list of denied paths, at secrets_at (digest.h). */
+struct policy_text {
+	const char *text;
+	size_t secrets_at;
+};
+
 struct policy {
-	const char *name;   /* what was loaded: ":read-only", "/a/policy.json" */
-	const char *digest; /* "sha256:..." of the canonical resolved document */
+	const char *name; /* what was loaded: ":read-only", "/a/policy.json" */
+	struct policy_text text;
 	enum policy_backend backend;
 	enum policy_enforcement enforcement;
 	enum policy_root root;

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "runtime/policy/digest.h"
 #include "runtime/policy/settings_json.h"
 #include "runtime/policy/value.h"
 
@@ -80,11 +81,14 @@ int policy_report_json(
 	const struct policy_settings *settings, const struct policy *policy, char **ret_json, struct error *err)
 {
 	cleanup_json json_t *report = json_object();
+	char digest[POLICY_DIGEST_SIZE];
 	char *text;
 
+	if (policy_digest(&policy->text, digest, err) < 0)
+		return -1;
 	if (json_put(report, "schema", json_text("pinfold.policy/1")) < 0 ||
 		json_put(report, "name", json_text(policy->name)) < 0 ||
-		json_put(report, "digest", json_text(policy->digest)) < 0 ||
+		json_put(report, "digest", json_text(digest)) < 0 ||
 		json_put(report, "policy", policy_settings_json(settings)) < 0 ||
 		json_put(report, "origins", origins_json(settings)) < 0 ||
 		json_put(report, "warnings", warnings_json(policy)) < 0)
@@ -155,9 +159,11 @@ int policy_report_text(
 {
 	const struct columns columns = {(int)name_width(), (int)value_width(settings)};
 	cleanup_buf struct buf text = {};
+	char digest[POLICY_DIGEST_SIZE];
 
-	buf_printf(&text, "%-*s  %s\n%-*s  %s\n", columns.name, "policy", policy->name, columns.name, "digest",
-		policy->digest);
+	if (policy_digest(&policy->text, digest, err) < 0)
+		return -1;
+	buf_printf(&text, "%-*s  %s\n%-*s  %s\n", columns.name, "policy", policy->name, columns.name, "digest", digest);
 	for (unsigned id = 0; id < _FIELD_COUNT; id++)
 		for (size_t i = 0; i < policy_settings_count(settings, (enum policy_field_id)id); i++) {
 			struct policy_item item = policy_settings_item(settings, (enum policy_field_id)id, i);

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/sha256.h"
 #include "runtime/policy/check.h"
 #include "runtime/policy/settings_json.h"
 
@@ -170,16 +169,13 @@ static int store_all(const struct policy_settings *settings, struct arena *arena
 	return arena_check(arena, err);
 }
 
-static int set_digest(
-	const struct policy_settings *settings, struct arena *arena, struct policy *policy, struct error *err)
+static int set_text(const struct policy_settings *settings, struct arena *arena, struct policy *policy, struct error *err)
 {
 	cleanup_buf struct buf text = {};
-	char hex[65];
 
-	if (policy_settings_canonical(settings, &text, err) < 0)
+	if (policy_settings_canonical(settings, &text, &policy->text.secrets_at, err) < 0)
 		return -1;
-	sha256_hex(buf_str(&text), text.size, hex);
-	policy->digest = arena_printf(arena, "sha256:%s", hex);
+	policy->text.text = arena_strdup(arena, buf_str(&text));
 	return arena_check(arena, err);
 }
 
@@ -222,7 +218,7 @@ int policy_resolve(const struct policy_settings *settings, const char *name, str
 	if (diag_check(&found, ERROR_POLICY_INVALID, err) < 0)
 		return -1;
 	policy->name = name;
-	if (store_all(settings, arena, policy, err) < 0 || set_digest(settings, arena, policy, err) < 0 ||
+	if (store_all(settings, arena, policy, err) < 0 || set_text(settings, arena, policy, err) < 0 ||
 		set_warnings(&found, arena, policy, err) < 0)
 		return -1;
 	*ret_policy = policy;

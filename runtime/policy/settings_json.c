@@ -1,7 +1,7 @@
 /*
  * The merged settings as one policy document, which is shown and can be read again, and as the canonical text of it, by
- * whose digest reports name a policy. Every launch needs the digest, so the canonical text is written without building
- * the document: a test holds that both are the same.
+ * whose digest reports name a policy. Every launch keeps that text, so it is written without building the document: a
+ * test holds that both are the same.
  */
 #include "runtime/policy/settings_json.h"
 
@@ -100,34 +100,20 @@ static void append_canonical(struct buf *buf, json_t *json)
 		buf_append_str(buf, text);
 }
 
-/* A string that JSON leaves as it is. */
-static bool is_plain(const char *s)
-{
-	for (; *s != '\0'; s++)
-		if (*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7f)
-			return false;
-	return true;
-}
-
-static void append_string(struct buf *buf, const char *s)
-{
-	if (!is_plain(s)) {
-		append_canonical(buf, json_text(s));
-		return;
-	}
-	buf_append_char(buf, '"');
-	buf_append_str(buf, s);
-	buf_append_char(buf, '"');
-}
-
-/* Entry by entry: a tree of all the secrets would be ten times as large as their text. */
 static void append_paths(struct buf *buf, const struct policy_settings *settings, enum policy_field_id id)
 {
+	bool any = false;
+
 	buf_append_char(buf, '[');
 	for (size_t i = 0; i < policy_settings_count(settings, id); i++) {
-		if (i > 0)
+		struct policy_item item = policy_settings_item(settings, id, i);
+
+		if (item.origin.secret)
+			continue;
+		if (any)
 			buf_append_char(buf, ',');
-		append_string(buf, policy_settings_item(settings, id, i).text);
+		json_append_text(buf, item.text);
+		any = true;
 	}
 	buf_append_char(buf, ']');
 }
@@ -169,7 +155,8 @@ static void append_key(struct buf *buf, const char *before, const char *name)
 	buf_printf(buf, "\"%s\":", rest);
 }
 
-int policy_settings_canonical(const struct policy_settings *settings, struct buf *buf, struct error *err)
+int policy_settings_canonical(
+	const struct policy_settings *settings, struct buf *buf, size_t *ret_secrets_at, struct error *err)
 {
 	enum policy_field_id ids[_FIELD_COUNT];
 	const char *before = "";
@@ -180,6 +167,8 @@ int policy_settings_canonical(const struct policy_settings *settings, struct buf
 	buf_append_char(buf, '{');
 	for (size_t i = 0; i < _FIELD_COUNT; i++) {
 		append_key(buf, before, policy_fields[ids[i]].name);
+		if (ids[i] == FIELD_DENY)
+			*ret_secrets_at = buf->size + strlen("[");
 		if (policy_fields[ids[i]].kind == KIND_PATHS)
 			append_paths(buf, settings, ids[i]);
 		else

@@ -11,7 +11,9 @@
 json_t *policy_settings_json(const struct policy_settings *settings);
 /* The object in which the last part of a dotted name belongs, made on the way; borrowed. */
 json_t *policy_settings_parent(json_t *root, const char *name, const char **ret_last);
-/* Appends the same, compact and with sorted keys: exactly what json_to_canonical gives of it. */
-must_check int policy_settings_canonical(const struct policy_settings *settings, struct buf *buf, struct error *err);
+/* Appends the same, compact and with sorted keys: exactly what json_to_canonical gives of it, but that the shipped
+ * table of secrets is left out, which begins at *ret_secrets_at bytes from the start of the buffer. */
+must_check int policy_settings_canonical(
+	const struct policy_settings *settings, struct buf *buf, size_t *ret_secrets_at, struct error *err);
 
 #endif

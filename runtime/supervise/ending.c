@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 
 #include "base/monotime.h"
+#include "base/steps.h"
 #include "runtime/supervise/events.h"
 #include "runtime/supervise/gitlinks.h"
 #include "runtime/supervise/sampling.h"
@@ -68,19 +69,41 @@ static int enter_done(struct supervisor *s, struct error *err)
 	s->phase = PHASE_DONE;
 	if (loop_arm(&s->escalation, 0, err) < 0)
 		return -1;
-	return settle(s, err);
+	if (settle(s, err) < 0)
+		return -1;
+	steps_mark(s->plan->steps, STEP_SETTLED);
+	return 0;
+}
+
+/* While init still holds the mounts. */
+static int look_last(struct supervisor *s, struct error *err)
+{
+	bool moved = false;
+
+	if (moves_look(&s->moves, &moved, err) < 0)
+		return -1;
+	if (!moved)
+		return 0;
+	mount_monitor_suspect(s->monitor);
+	return mount_monitor_check(s->monitor, err) < 0 ? -1 : 0;
 }
 
 static int take_event(struct supervisor *s, const struct init_event *event, struct error *err)
 {
 	switch ((enum init_event_kind)event->kind) {
-	case INIT_EVENT_STARTED: s->facts.started = true; return event_started(s, err);
+	case INIT_EVENT_STARTED:
+		steps_mark(s->plan->steps, STEP_COMMAND_STARTED);
+		s->facts.started = true;
+		return event_started(s, err);
 	case INIT_EVENT_EXEC_FAILED:
 		s->facts.exec_failed = true;
 		s->facts.exec_failure = *event;
 		s->facts.exec_failure.text[sizeof event->text - 1] = '\0';
 		return enter_leaving(s, err);
 	case INIT_EVENT_EXITED:
+		steps_mark(s->plan->steps, STEP_COMMAND_ENDED);
+		if (look_last(s, err) < 0)
+			return -1;
 		s->facts.exited = true;
 		s->facts.exit = *event;
 		if (s->ended_ns == 0)
@@ -228,6 +251,7 @@ int ending_tree_dead(struct supervisor *s, struct error *err)
 	loop_remove(s->loop, &s->death); /* before the reaping closes its descriptor */
 	if (launched_reap(s->launched, &s->facts.init_status, err) < 0)
 		return -1;
+	steps_mark(s->plan->steps, STEP_TREE_DEAD);
 	s->facts.reaped = true;
 	given_restore(&s->given);
 	if (s->ended_ns == 0)

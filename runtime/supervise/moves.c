@@ -9,6 +9,10 @@
  * A denied name that the host may still make, outside of what is writable, is waited for in the deepest directory of
  * its path that there is.
  *
+ * Most runs are over before anybody can have renamed anything, and to be rid of an inotify instance costs more than
+ * such a run: the kernel waits for all its processors. So in the first moments the directories are only remembered, and
+ * looked at when these are over, or the run is.
+ *
  * Fallback: without inotify, or where a directory cannot be watched because it cannot be listed, the mounts are looked
  * at ten times a second.
  */
@@ -17,6 +21,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -25,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/monotime.h"
 
+#define FIRST_NS (25 * NS_PER_MS)
 #define LOOK_NS  (100 * NS_PER_MS)
 #define APPEARED (IN_CREATE | IN_MOVED_TO | IN_ATTRIB) /* or can be reached now */
 
@@ -118,11 +124,56 @@ static int on_seen(void *userdata, uint32_t seen, struct error *err)
 	return 0;
 }
 
+static struct move_place place_of(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return (struct move_place){0};
+	return (struct move_place){.device = st.st_dev, .inode = st.st_ino, .known = true};
+}
+
+static int remember(struct moves *moves, struct error *err)
+{
+	const struct plan *plan = moves->plan;
+
+	moves->places = calloc(plan->n_ancestors + 1, sizeof *moves->places);
+	if (moves->places == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < plan->n_ancestors; i++)
+		moves->places[i] = place_of(plan->ancestors[i]);
+	return 0;
+}
+
+static bool is_as_remembered(const struct moves *moves)
+{
+	for (size_t i = 0; i < moves->plan->n_ancestors; i++) {
+		const struct move_place then = moves->places[i];
+		const struct move_place now = place_of(moves->plan->ancestors[i]);
+
+		if (now.known != then.known || now.device != then.device || now.inode != then.inode)
+			return false;
+	}
+	return !has_appeared(moves->plan);
+}
+
+/* Order: watched first, then compared, so that nothing falls between. */
+static int watch_first(struct moves *moves, struct error *err)
+{
+	if (watch(moves, watch_all, err) < 0)
+		return -1;
+	moves->seen |= !is_as_remembered(moves);
+	free(steal_ptr(&moves->places));
+	return 0;
+}
+
 static int on_time(struct loop_source *source, uint32_t events, void *userdata, struct error *err)
 {
 	struct moves *moves = userdata;
 
 	(void)events;
+	if (moves->places != NULL)
+		return watch_first(moves, err);
 	moves->seen = true;
 	return loop_arm(source, monotime_after_ns(LOOK_NS), err);
 }
@@ -136,9 +187,15 @@ int moves_start(
 	moves->watcher = watcher;
 	moves->loop = loop;
 	watcher_listen(watcher, on_seen, moves);
-	if (loop_add_timer(loop, &moves->timer, on_time, moves, err) < 0)
+	if (remember(moves, err) < 0 || loop_add_timer(loop, &moves->timer, on_time, moves, err) < 0)
 		return -1;
-	return watch(moves, watch_all, err);
+	return loop_arm(&moves->timer, monotime_after_ns(FIRST_NS), err);
+}
+
+int moves_look(struct moves *moves, bool *ret_seen, struct error *err)
+{
+	*ret_seen = moves->plan != NULL && moves->places != NULL && !is_as_remembered(moves);
+	return *ret_seen ? watch_first(moves, err) : 0;
 }
 
 /* Order: what stands at those paths now is watched before the mounts are looked at. */
@@ -155,5 +212,6 @@ void moves_stop(struct moves *moves)
 		return;
 	watcher_forget(moves->watcher, moves);
 	loop_remove(moves->loop, &moves->timer);
+	free(steal_ptr(&moves->places));
 	moves->plan = NULL;
 }

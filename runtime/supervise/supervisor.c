@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "base/monotime.h"
+#include "base/steps.h"
 #include "runtime/supervise/ending.h"
 #include "runtime/supervise/events.h"
 #include "runtime/supervise/sampling.h"
@@ -248,8 +249,12 @@ int supervisor_start(const struct plan *plan, struct supervisor **ret_supervisor
 	if (s == NULL)
 		return error_no_memory(err);
 	given_remember(&s->given, plan);
-	if (prepare(s, err) < 0 || launch_start(plan, &s->launched, err) < 0 || watch(s, err) < 0)
+	if (prepare(s, err) < 0)
 		return -1;
+	steps_mark(plan->steps, STEP_WATCHES);
+	if (launch_start(plan, &s->launched, err) < 0 || watch(s, err) < 0)
+		return -1;
+	steps_mark(plan->steps, STEP_MONITORS);
 	*ret_supervisor = steal_ptr(&s);
 	return 0;
 }

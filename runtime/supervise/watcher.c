@@ -10,13 +10,16 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/monotime.h"
 
 #define LISTENERS_MAX 2
 #define READS_MAX     64 /* so that the loop goes on; what is left wakes it again */
 #define EVENT_BYTES   8192
+#define SHORT_NS      (500 * NS_PER_MS)
 
 struct listener {
 	watcher_fn fn; /* NULL: none */
@@ -26,7 +29,9 @@ struct listener {
 struct watcher {
 	struct loop *loop;
 	struct loop_source source;
-	int fd; /* -1: not to be had */
+	int fd;           /* -1: not made yet, or not to be had */
+	bool is_missing;  /* not to be had */
+	uint64_t born_ns; /* when the first directory was watched */
 	struct listener listeners[LISTENERS_MAX];
 };
 
@@ -69,18 +74,29 @@ int watcher_new(struct loop *loop, struct watcher **ret_watcher, struct error *e
 
 	if (watcher == NULL)
 		return error_no_memory(err);
-	*watcher = (struct watcher){
-		.loop = loop, .source = LOOP_SOURCE_INIT, .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
-	if (watcher->fd >= 0 && loop_add_fd(loop, &watcher->source, watcher->fd, EPOLLIN, on_events, watcher, err) < 0)
-		return -1;
+	*watcher = (struct watcher){.loop = loop, .source = LOOP_SOURCE_INIT, .fd = -1};
 	*ret_watcher = steal_ptr(&watcher);
 	return 0;
+}
+
+static void make_instance(struct watcher *watcher)
+{
+	struct error why = {0};
+
+	watcher->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	watcher->born_ns = monotime_ns();
+	if (watcher->fd >= 0 &&
+		loop_add_fd(watcher->loop, &watcher->source, watcher->fd, EPOLLIN, on_events, watcher, &why) < 0)
+		cleanup_close_fd(&watcher->fd);
+	watcher->is_missing = watcher->fd < 0;
 }
 
 bool watcher_add(struct watcher *watcher, int dirfd, uint32_t mask)
 {
 	char path[40];
 
+	if (watcher->fd < 0 && !watcher->is_missing)
+		make_instance(watcher);
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", dirfd);
 	return watcher->fd >= 0 && inotify_add_watch(watcher->fd, path, mask | IN_MASK_ADD | IN_ONLYDIR) >= 0;
 }
@@ -102,11 +118,34 @@ void watcher_forget(struct watcher *watcher, const void *userdata)
 	}
 }
 
+/*
+ * Whoever closes an instance waits in the kernel until no processor can still be looking at a watch of it, 10 to 20 ms:
+ * longer than a short run. A descriptor that nobody but the queue of its own socket holds is closed by the kernel's
+ * collector of such circles instead, on a thread of its own (unix(7), af_unix's garbage collector; older kernels collect
+ * here, and wait as close would). A user has few instances, so this is for short runs alone, whose number time limits.
+ */
+static void close_aside(int *fd)
+{
+	const char nothing = 0;
+	int ends[2];
+
+	if (*fd >= 0 && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0) {
+		const int circle[] = {*fd, ends[1]};
+
+		(void)fd_send(ends[0], &nothing, sizeof nothing, circle, 2); /* refused: then closed as ever, below */
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+	}
+	cleanup_close_fd(fd);
+}
+
 struct watcher *watcher_free(struct watcher *watcher)
 {
 	if (watcher == NULL)
 		return NULL;
 	loop_remove(watcher->loop, &watcher->source);
+	if (watcher->fd >= 0 && monotime_ns() - watcher->born_ns < SHORT_NS)
+		close_aside(&watcher->fd);
 	cleanup_close_fd(&watcher->fd);
 	free(watcher);
 	return NULL;

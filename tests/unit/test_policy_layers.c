@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "runtime/policy/document.h"
+#include "tests/unit/digest_of.h"
 #include "tests/unit/harness.h"
 
 static char directory[200];
@@ -402,7 +403,7 @@ Test(policy_layers, the_digest_tells_content_not_spelling)
 	a = load(path_of("a.json"));
 	b = load(path_of("b.json"));
 	c = load(path_of("c.json"));
-	cr_expect_eq(strlen(resolve(a)->digest), strlen("sha256:") + 64);
-	cr_expect_str_eq(resolve(a)->digest, resolve(b)->digest);
-	cr_expect_str_neq(resolve(a)->digest, resolve(c)->digest);
+	cr_expect_eq(strlen(digest_of(resolve(a))), strlen("sha256:") + 64);
+	cr_expect_str_eq(digest_of(resolve(a)), digest_of(resolve(b)));
+	cr_expect_str_neq(digest_of(resolve(a)), digest_of(resolve(c)));
 }

@@ -144,3 +144,22 @@ def examples(box):
         live = box.begin(["/bin/sh", "-c", words])
         code, _out, err, _seconds = live.wait(20)
         check(code != 2, f"{line}: exit {code} {err!r}")
+
+
+@case("--trace-setup: the steps of parent and child, in order, and nothing on stdout")
+def traced(box):
+    for policy in (":read-only", ":unconfined"):
+        code, out, err, _seconds = box.pinfold("run", "-p", policy, "--trace-setup", "-q", "-c", "echo out; exit 3")
+        check((code, out) == (3, b"out\n"), f"exit {code} {out!r} {err!r}")
+        rows = [line.split(None, 2) for line in err.decode().splitlines()[1:]]
+        steps = [name for _at, _took, name in rows]
+        times = [int(at) for at, _took, _name in rows]
+        check(times == sorted(times), f"{times}")
+        took = sum(int(took) for _at, took, _name in rows)
+        check(abs(took - times[-1]) <= len(rows), f"the steps took {took} of {times[-1]} microseconds")
+        for name in ("planned", "child: begins", "boundary stands", "command started", "tree dead", "result told"):
+            check(steps.count(name) == 1, f"{policy}: {name} in {steps}")
+        check(("child: root built" in steps) == (policy == ":read-only"), f"{policy}: {steps}")
+        check(steps.index("child: begins") < steps.index("boundary stands") < steps.index("tree dead"), f"{steps}")
+    code, _out, err, _seconds = box.pinfold("run", "-q", "--", "true")
+    check((code, err) == (0, b""), f"told unasked: {err!r}")

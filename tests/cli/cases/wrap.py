@@ -67,7 +67,7 @@ def confinement(box):
             ["-p", ":eval", "-e", "PATH=/usr/bin:/bin", "-e", "TOKEN", "-e", "A=1", "-e", "A=2", "-e", "EMPTY="],
             ["--clear-env", "-e", "TOKEN", "-e", "X*"], ["--clear-env"], ["-e", "TOKEN", "--clear-env"],
             ["--read", "/etc", "--write", ".", "--deny", "secret", "--tmpfs", "scratch:1M", "--tmp-size", "2M"],
-            ["--memory", "128M", "--pids", "30", "--open-files", "77", "--file-size", "1M", "--cpu-time", "2.5s", "--cpus", "1"],
+            ["--memory", "128M", "--pids", "30", "--open-files", "77", "--file-size", "1M", "--cpu-time", "1m", "--cpus", "1"],
             ["--timeout", "none", "--max-output", "5", "--capture"], ["--require", "network,limits.wall_time"],
             ["-p", ":workspace-write", "--net", "none", "--memory-strategy", "watchdog", "--memory", "1G"]]
     os.mkdir(box.inside("secret"))

@@ -223,7 +223,7 @@ def deep_tree(box):
     )
     result = sh(box, script, "-e", f"SCRIPT={CHAIN % 300}", "--timeout", "30")
     nothing_lives(box)
-    check(result.code == 3 and result.doc["survivors_killed"] >= 300, result.brief())
+    check(result.code == 3 and result.doc["survivors_killed"] >= 300, f"{result.doc['survivors_killed']}: {result.brief()}")
 
 
 @case("without a boundary nothing but the command's tree is signaled, however the run ends")

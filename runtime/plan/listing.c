@@ -1,0 +1,157 @@
+/*
+ * To read a directory costs as much as to ask for a handful of names in it, so the first few are not worth it.
+ *
+ * Unsure is everything that a list of names does not settle: symbolic links, names that differ only in case,
+ * directories that cannot be listed or are very large, and file systems that make a name appear when it is asked for.
+ */
+#include "runtime/plan/listing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/vfs.h>
+
+#define NAMES_MAX  4096
+#define FUSE_MAGIC 0x65735546
+#define WORTH_IT   5 /* names asked for */
+
+enum state {
+	STATE_UNREAD,
+	STATE_LISTED,
+	STATE_ABSENT,
+	STATE_UNSURE
+};
+
+struct name {
+	const char *text;
+	size_t size;
+	unsigned char type; /* DT_* */
+};
+
+struct listing {
+	const char *path;
+	size_t size; /* of path */
+	enum state state;
+	unsigned asked;
+	struct name *names;
+	size_t n;
+};
+
+static bool tells_all(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type != AUTOFS_SUPER_MAGIC && fs.f_type != FUSE_MAGIC;
+}
+
+static enum state read_names(struct arena *arena, DIR *dir, struct listing *listing)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(dir)) != NULL) {
+		struct name *name = listing->n < NAMES_MAX ? arena_push(arena, &listing->names, &listing->n) : NULL;
+
+		if (name == NULL)
+			return STATE_UNSURE;
+		*name = (struct name){
+			.text = arena_strdup(arena, entry->d_name), .size = strlen(entry->d_name), .type = entry->d_type};
+		if (name->text == NULL)
+			return STATE_UNSURE;
+	}
+	return STATE_LISTED;
+}
+
+static enum state read_directory(struct arena *arena, struct listing *listing)
+{
+	DIR *dir = opendir(listing->path);
+	enum state state;
+
+	if (dir == NULL)
+		return errno == ENOENT ? STATE_ABSENT : STATE_UNSURE;
+	state = tells_all(dirfd(dir)) ? read_names(arena, dir, listing) : STATE_UNSURE;
+	(void)closedir(dir);
+	return state;
+}
+
+static struct listing *find_listing(struct listings *listings, const char *path, size_t size)
+{
+	for (size_t i = 0; i < listings->n; i++) {
+		struct listing *listing = &listings->list[i];
+
+		if (listing->size == size && memcmp(listing->path, path, size) == 0)
+			return listing;
+	}
+	return NULL;
+}
+
+/* NULL where memory is out. */
+static struct listing *listing_of(struct listings *listings, const char *path, size_t size)
+{
+	struct listing *listing = find_listing(listings, path, size);
+
+	if (listing != NULL)
+		return listing;
+	listing = arena_push(listings->arena, &listings->list, &listings->n);
+	if (listing == NULL)
+		return NULL;
+	*listing = (struct listing){.path = arena_strndup(listings->arena, path, size), .size = size};
+	return listing->path == NULL ? NULL : listing;
+}
+
+/* A link, or what may be one, is not followed here. */
+static enum listing_answer find_name(const struct listing *listing, const char *text, size_t size)
+{
+	enum listing_answer answer = LISTING_ABSENT;
+
+	for (size_t i = 0; i < listing->n; i++) {
+		const struct name *name = &listing->names[i];
+
+		if (name->size != size || strncasecmp(name->text, text, size) != 0)
+			continue;
+		if (strncmp(name->text, text, size) == 0 && name->type != DT_LNK && name->type != DT_UNKNOWN)
+			return LISTING_PRESENT;
+		answer = LISTING_UNSURE;
+	}
+	return answer;
+}
+
+static enum listing_answer ask(struct listings *listings, const char *directory, size_t size, const char *name)
+{
+	struct listing *listing = listing_of(listings, directory, size);
+
+	if (listing == NULL)
+		return LISTING_UNSURE;
+	if (listing->state == STATE_UNREAD && ++listing->asked >= WORTH_IT)
+		listing->state = read_directory(listings->arena, listing);
+	if (listing->state == STATE_ABSENT)
+		return LISTING_ABSENT;
+	return listing->state == STATE_LISTED ? find_name(listing, name, strcspn(name, "/")) : LISTING_UNSURE;
+}
+
+/* Behind the deepest directory on the way that was listed already, and so was found before. */
+static const char *first_unknown(struct listings *listings, const char *path)
+{
+	for (const char *slash = strrchr(path, '/'); slash != path; slash = memrchr(path, '/', (size_t)(slash - path))) {
+		const struct listing *listing = find_listing(listings, path, (size_t)(slash - path));
+
+		if (listing != NULL && listing->state == STATE_LISTED)
+			return slash;
+	}
+	return path;
+}
+
+enum listing_answer listings_ask(struct listings *listings, const char *path)
+{
+	const char *name = first_unknown(listings, path);
+	enum listing_answer answer = LISTING_PRESENT;
+
+	while (answer == LISTING_PRESENT && name[0] == '/' && name[1] != '\0') {
+		answer = name == path ? ask(listings, "/", 1, name + 1)
+				      : ask(listings, path, (size_t)(name - path), name + 1);
+		name += 1 + strcspn(name + 1, "/");
+	}
+	return answer;
+}
