@@ -29,6 +29,7 @@ struct search {
 	int directory_fd, checkout_fd;
 	size_t hash_size;
 	struct git_links found;
+	size_t names_size;
 	bool any; /* every entry may be a gitlink */
 };
 
@@ -77,7 +78,8 @@ static void add(struct search *search, const char *name)
 		search->found.wrong = "a gitlink leads out of the checkout";
 		return;
 	}
-	if (search->found.n == GIT_LINKS_MAX) {
+	search->names_size += strlen(name);
+	if (search->found.n == GIT_LINKS_MAX || search->names_size > GIT_LINKS_NAMES_MAX) {
 		search->found.wrong = "it has too many gitlinks";
 		return;
 	}

@@ -6,8 +6,9 @@
 
 #include "base/arena.h"
 
-#define GIT_INDEX_MAX (256u << 20)
-#define GIT_LINKS_MAX 65536
+#define GIT_INDEX_MAX       (256u << 20)
+#define GIT_LINKS_MAX       65536
+#define GIT_LINKS_NAMES_MAX (4u << 20) /* together: each step of each is gone on the way to it */
 
 struct git_links {
 	const char **list; /* below the checkout, in plain steps down */

@@ -1,4 +1,4 @@
-/* Paths, each once. Internal to runtime/plan. */
+/* Paths, each once. */
 #ifndef PLAN_PATH_SET_H
 #define PLAN_PATH_SET_H
 

@@ -51,15 +51,16 @@ struct planner {
 	uid_t outer_uid;       /* the host uid when it is known: the caller's own, unless mapped */
 	struct node *nodes;
 	size_t n_nodes;
-	struct node_index *index; /* nodes by path */
-	struct path_set made;     /* what the operations so far have made */
-	bool keep_reflogs;        /* git cannot shorten the reflogs of all worktrees inside */
-	bool globs_cut;           /* the bound on entries looked at was met */
-	bool idmap_lost;          /* best-effort where no mount can be id-mapped: the mounts are as they are */
-	bool more_shown;          /* the policy shows more of the host than the root has, and the workspace */
-	const char *socket_shown; /* a socket in that, NULL where none was found */
-	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */
-	uint64_t claims_until_ns; /* until when names that others claim are waited for; 0: none was met */
+	struct node_index *index;  /* nodes by path */
+	struct path_set made;      /* what the operations so far have made */
+	struct path_set git_known; /* as plan->git_known */
+	bool keep_reflogs;         /* git cannot shorten the reflogs of all worktrees inside */
+	bool globs_cut;            /* the bound on entries looked at was met */
+	bool idmap_lost;           /* best-effort where no mount can be id-mapped: the mounts are as they are */
+	bool more_shown;           /* the policy shows more of the host than the root has, and the workspace */
+	const char *socket_shown;  /* a socket in that, NULL where none was found */
+	bool link_protected;       /* a protected name is a symlink, which cannot be pinned */
+	uint64_t claims_until_ns;  /* until when names that others claim are waited for; 0: none was met */
 };
 
 /* paths.c: all return strings of the arena, NULL where memory is out or as said. */

@@ -39,7 +39,9 @@ void rules_add_git_known(struct rules *rules, const char *git_file)
 	struct plan *plan = rules->planner->plan;
 	const char **slot;
 
-	slot = git_file == NULL ? NULL : arena_push(rules->planner->arena, &plan->git_known, &plan->n_git_known);
+	if (git_file == NULL || !path_set_add(&rules->planner->git_known, rules->planner->arena, git_file))
+		return;
+	slot = arena_push(rules->planner->arena, &plan->git_known, &plan->n_git_known);
 	if (slot != NULL)
 		*slot = git_file;
 }
@@ -55,15 +57,6 @@ void rules_add_git_place(struct rules *rules, const char *checkout, const char *
 	place->checkout = checkout;
 	place->directory = directory;
 	place->hash_size = git_links_hash_size(fd);
-}
-
-static bool is_known(const struct plan *plan, const char *git_file)
-{
-	for (size_t i = 0; i < plan->n_git_known; i++) {
-		if (strcmp(plan->git_known[i], git_file) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* Where a `.git` file leads to, without a link and in the workspace; NULL. */
@@ -101,13 +94,16 @@ static void protect_repository(
 static void take_link(struct rules *rules, int place_fd, const char *place, const char *name, size_t *repositories)
 {
 	struct planner *planner = rules->planner;
-	const char *checkout = planner_join(planner, place, name);
-	const char *git_file = checkout == NULL ? NULL : planner_join(planner, checkout, ".git");
 	cleanup_close int fd = beneath_open(place_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	const char *checkout, *git_file;
 	struct stat st;
 
-	if (git_file == NULL || fd < 0 || fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		!planner_is_below(checkout, planner->workspace) || is_known(planner->plan, git_file))
+	if (fd < 0 || fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	checkout = planner_join(planner, place, name);
+	git_file = checkout == NULL ? NULL : planner_join(planner, checkout, ".git");
+	if (git_file == NULL || !planner_is_below(checkout, planner->workspace) ||
+		path_set_has(&planner->git_known, git_file))
 		return;
 	if (++*repositories <= REPOSITORIES_MAX) {
 		protect_repository(rules, checkout, git_file, fd, st.st_mode);

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,8 +28,11 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "runtime/plan/git_links.h"
+#include "runtime/plan/path_set.h"
 #include "runtime/supervise/removal.h"
 #include "runtime/supervise/rights.h"
+
+#define CHECKOUT_SIZE (2 * PATH_MAX + sizeof "//.git")
 
 struct finish {
 	const struct plan *plan;
@@ -37,6 +41,7 @@ struct finish {
 	struct arena *arena;
 	const struct plan_git *place;
 	int slash;
+	struct path_set known; /* `.git` files that were there at launch */
 };
 
 static int make_accessible(const struct finish *finish, int dirfd, struct error *err)
@@ -63,7 +68,7 @@ static int step(const struct finish *finish, int dirfd, const char *name, int *r
 	return 0;
 }
 
-static int walk(const struct finish *finish, int dirfd, const char *path, int *ret_fd, struct error *err)
+static int walk_in_steps(const struct finish *finish, int dirfd, const char *path, int *ret_fd, struct error *err)
 {
 	cleanup_close int fd = openat(dirfd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[NAME_MAX + 1];
@@ -82,6 +87,13 @@ static int walk(const struct finish *finish, int dirfd, const char *path, int *r
 	}
 	*ret_fd = steal_fd(&fd);
 	return 0;
+}
+
+/* Threat: an index may have many names of many steps, so all steps are made at once where nothing is to be opened. */
+static int walk(const struct finish *finish, int dirfd, const char *path, int *ret_fd, struct error *err)
+{
+	*ret_fd = beneath_open(dirfd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	return *ret_fd >= 0 || errno != EACCES ? 0 : walk_in_steps(finish, dirfd, path, ret_fd, err);
 }
 
 /* For people: below the workspace where it lies there. */
@@ -137,17 +149,6 @@ static int set_aside(const struct finish *finish, int dirfd, const char *directo
 	return record(finish, "left_behind", directory, aside, "set_aside", err);
 }
 
-static bool is_known(const struct plan *plan, const char *checkout)
-{
-	size_t size = strlen(checkout);
-
-	for (size_t i = 0; i < plan->n_git_known; i++) {
-		if (strncmp(plan->git_known[i], checkout, size) == 0 && strcmp(plan->git_known[i] + size, "/.git") == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool is_below(const char *path, const char *ancestor)
 {
 	size_t size = strlen(ancestor);
@@ -166,13 +167,17 @@ static bool may_set_index_aside(const struct finish *finish)
 /* Outside of the workspace the command has made none. */
 static int take_link(const struct finish *finish, int checkout_fd, const char *name, struct error *err)
 {
-	const char *checkout = arena_printf(finish->arena, "%s/%s", finish->place->checkout, name);
+	char checkout[CHECKOUT_SIZE];
+	int size = snprintf(checkout, sizeof checkout, "%s/%s/.git", finish->place->checkout, name);
 	cleanup_close int fd = -1;
 	struct stat st;
 
-	if (checkout == NULL)
-		return error_no_memory(err);
-	if (is_known(finish->plan, checkout) || !is_below(checkout, finish->plan->workspace))
+	if (size < 0 || (size_t)size >= sizeof checkout)
+		return fail(finish, finish->place->checkout, name, ENAMETOOLONG, err);
+	if (path_set_has(&finish->known, checkout))
+		return 0;
+	checkout[(size_t)size - strlen("/.git")] = '\0';
+	if (!is_below(checkout, finish->plan->workspace))
 		return 0;
 	if (walk(finish, checkout_fd, name, &fd, err) < 0)
 		return -1;
@@ -216,7 +221,7 @@ int gitlinks_finish(
 {
 	cleanup_close int slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_with(arena_freep) struct arena *arena = NULL;
-	struct finish finish = {plan, violations, hooks, NULL, NULL, slash};
+	struct finish finish = {.plan = plan, .violations = violations, .hooks = hooks, .slash = slash};
 
 	if (plan->n_git == 0)
 		return 0;
@@ -225,6 +230,10 @@ int gitlinks_finish(
 	if (arena_new(&arena, err) < 0)
 		return -1;
 	finish.arena = arena;
+	for (size_t i = 0; i < plan->n_git_known; i++)
+		(void)path_set_add(&finish.known, arena, plan->git_known[i]);
+	if (arena_check(arena, err) < 0)
+		return -1;
 	for (size_t i = 0; i < plan->n_git; i++) {
 		finish.place = &plan->git[i];
 		if (take_place(&finish, err) < 0)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 
+from blackbox.box import PYTHON
 from blackbox.suite import case, check
 
 ENVIRONMENT = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\nset -e\n"
@@ -239,3 +240,29 @@ def nested(box):
     check(result.code == 0 and not result.violations(), result.brief())
     check(os.path.isdir(f"{main}/after/.git") and os.path.isdir(f"{main}/before/.git"), "a repository is gone")
     git(box, main, "submodule", "status")
+
+
+MANY_AND_DEEP = """
+import hashlib, os, struct
+way = '/'.join('d' * 150)
+os.makedirs(way)
+index = [struct.pack('>4sII', b'DIRC', 2, 60000)]
+for i in range(60000):
+    name = f'{way}/{i:07}'.encode()
+    entry = struct.pack('>10I20sH', *[0] * 6, 0o160000, *[0] * 3, bytes(20), len(name)) + name
+    index.append(entry + bytes(8 - len(entry) % 8))
+index = b''.join(index)
+open('.git/index', 'wb').write(index + hashlib.sha1(index).digest())
+"""
+
+
+@case("an index with very many deep gitlinks holds up neither the end of the run nor the next one")
+def many_and_deep(box):
+    box.file(".git/HEAD", "ref: refs/heads/main\n")
+    box.file(".git/config", "[core]\n")
+    result = box.python(MANY_AND_DEEP, options=["--timeout", "20"])
+    check(result.ran and result.code == 0 and result.seconds < 15, f"{result.seconds:.1f} s: {result.brief()}")
+    again = MANY_AND_DEEP.replace("os.makedirs(way)\n", "")
+    subprocess.run([PYTHON, "-c", again], cwd=box.workspace, check=True)
+    result = box.sh("true")
+    check(result.ran and result.code == 0 and result.seconds < 10, f"{result.seconds:.1f} s: {result.brief()}")
