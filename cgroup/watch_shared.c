@@ -11,9 +11,9 @@
  * Descriptors of a process that is not dumpable are closed to an ordinary user. What such a search did not see is not
  * nothing: it may be all the shared memory of the machine, and that is what is taken for it.
  *
- * A process that has ended has no descriptors, and one that is ending gives them back right after its memory, in which it
- * may take long. The kernel gives the directories of both to root, so that they look closed. What the latter may still
- * hold was there at the last search that saw all, or shows as growth since then.
+ * A process that has ended has no descriptors, and one that is ending gives them back right after its memory, which may
+ * take long. The kernel gives the directories of both to root, so that they look closed. What the latter may still hold
+ * was there at the last search that saw all, or shows as growth since then.
  * Threat: one that never comes to its end. After a second it is like any other that is closed.
  *
  * Threat: SysV semaphores and messages are kernel memory that no process has: 64 bytes a semaphore, two more for each

@@ -166,8 +166,8 @@ static uint64_t next_interval(const struct supervisor *s, uint64_t wanted_ns, ui
 	return wanted_ns > least ? wanted_ns : least;
 }
 
-/* A look that failed while a limit depends on it: the limit is no longer held, so the run ends; else no more looks. Until
- * the command is executed there is only init's own code, which is closed to us (it is not dumpable): another look. */
+/* A look that failed while a limit depends on it: the limit is no longer held, so the run ends; else no more looks.
+ * Until the command is executed there is only init's own code, which is closed to us (not dumpable): look again. */
 static int cannot_look(struct supervisor *s, const struct error *why, struct error *err)
 {
 	if (!s->sampler.enforcing)

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+import traceback
 import uuid
 
 from blackbox import cgroups, host
@@ -12,7 +13,7 @@ from blackbox.box import PATH, Skip
 
 WORKSPACES = 4  # for eight launches at once: often shared
 PR_SET_CHILD_SUBREAPER = 36
-NETNS_SLACK = 200  # of the whole machine: what others have, what is not freed yet, what slabs of each processor hold back
+NETNS_SLACK = 200  # of the whole machine: what others have, what is not freed yet, what slabs of processors hold back
 PATIENCE = 10.0
 POLICY = {
     "version": 1,
@@ -29,7 +30,8 @@ class Ground:
         self.policy = self.file("policy.json", json.dumps(POLICY))
         self.input_data = b"a line of a file\n" * 5000
         self.input = self.file("input", self.input_data.decode())
-        self.env = {"PATH": PATH, "HOME": self.home, "TMPDIR": self.tmp, "XDG_RUNTIME_DIR": self.runtime, "LANG": "C.UTF-8"}
+        self.env = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": self.home}
+        self.env |= {"TMPDIR": self.tmp, "XDG_RUNTIME_DIR": self.runtime}
 
     def folder(self, name):
         path = os.path.join(self.dir, name)
@@ -65,7 +67,7 @@ def descriptors():
 
 
 def maker(pid):
-    """By what pinfold's groups name their makers: the pid and the time of the start. None where there is no such process."""
+    """By what pinfold's groups name their makers: the pid and the time of the start. None where it has gone."""
     fields = host.read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return f"{pid}-{fields[19].decode()}" if fields else None
 
@@ -74,7 +76,8 @@ def groups():
     """{maker: directory} of every cgroup of pinfold's on this machine, of others', too."""
     top, found = cgroups.mount_point(), {}
     for root, names, _files in os.walk(top) if top else ():
-        found.update({name[len("pinfold-") :].rpartition("-")[0]: os.path.join(root, name) for name in names if name.startswith("pinfold-")})
+        for name in (name for name in names if name.startswith("pinfold-")):
+            found[name[len("pinfold-") :].rpartition("-")[0]] = os.path.join(root, name)
     return found
 
 
@@ -108,7 +111,9 @@ class Before:
         return [] if now <= self.namespaces + NETNS_SLACK else [f"{now} network namespaces, {self.namespaces} before"]
 
     def left_namespaces(self):
-        return Skip("the kernel tells root alone how many there are") if self.namespaces is None else self.waited_for(self.more_namespaces)
+        if self.namespaces is None:
+            return Skip("the kernel tells root alone how many there are")
+        return self.waited_for(self.more_namespaces)
 
     def left(self):
         """[(what must be so, what is not)]"""
@@ -128,11 +133,31 @@ def under_a_subreaper(work):
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
     worker = os.fork()
     if worker == 0:
-        os._exit(work())
+        end_with(work)
+    try:
+        return wait_for(worker), orphans()
+    except BaseException:  # ^C
+        os.kill(worker, signal.SIGKILL)
+        orphans()
+        raise
+
+
+def end_with(work):
+    """Ends this child with the status of the work, without what its parent has to clean up."""
+    status = 1
+    try:
+        status = work()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def wait_for(worker):
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == worker:
-            return os.waitstatus_to_exitcode(status), orphans()
+            return os.waitstatus_to_exitcode(status)
 
 
 def orphans():

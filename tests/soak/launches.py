@@ -1,7 +1,7 @@
-"""What one launch of the long run is: a kind, drawn by weight, with everything about it drawn from the seed and its number.
+"""What one launch of the long run is: a kind, drawn by weight, and all about it drawn from the seed and its number.
 
-A kind is a function of dice and ground that makes a Launch; how it may end is a judge's to say. Beyond that every end has
-to be one that docs/errors.md knows, whatever the kind.
+A kind is a function of dice and ground that makes a Launch; how it may end is a judge's to say. Beyond that every end
+has to be one that docs/errors.md knows, whatever the kind.
 """
 
 import base64
@@ -38,6 +38,9 @@ ERRORS = set(
     "policy_invalid unenforceable backend_unavailable unsupported not_found permission_denied limit io no_memory usage"
     " workspace_root_not_found internal".split()
 )
+
+# What is told of an end that is not as it should be.
+TOLD = ("status", "exit_code", "signal", "limit_hit", "violations", "survivors_killed", "error", "code", "message")
 
 
 class Launch:
@@ -94,9 +97,9 @@ class End:
             check(self.code == (2 if self.status == "usage" else 125), f"exit {self.code} with {self.status}")
 
     def brief(self):
-        wanted = ("status", "exit_code", "signal", "limit_hit", "violations", "survivors_killed", "error", "code", "message")
-        facts = self.doc and {key: self.doc[key] for key in wanted if key in self.doc}
-        return f"exit {self.code} {facts} stdout {self.out[:200] if self.doc is None else ''!r} stderr {self.err[-400:]!r}"
+        facts = self.doc and {key: self.doc[key] for key in TOLD if key in self.doc}
+        out = self.out[:200] if self.doc is None else b""
+        return f"exit {self.code} {facts} stdout {out!r} stderr {self.err[-400:]!r}"
 
 
 # --- judges -----------------------------------------------------------------------------------------------------------
@@ -168,7 +171,7 @@ def planting(dice, ground):
 
 
 def endless(dice, ground, may_plant):
-    """The same of a command that somebody else has to end. What plants needs a supervisor that lives to take it away."""
+    """The same of a command that has to be ended. What plants needs a supervisor that lives to take it away."""
     if may_plant and dice.random() < 0.2:
         options, script = planting(dice, ground)
         return options, f"{script}; {SLEEP}"
@@ -257,7 +260,8 @@ def flood_of_a_stream(dice, ground):
 
 @kind(3)
 def exec_failure(dice, ground):
-    word, code = dice.choice((("/nowhere", 127), ("no-such-program", 127), ("/etc/passwd", 126), ("/etc", 126), ("./plain", 126)))
+    word = dice.choice(("/nowhere", "no-such-program", "/etc/passwd", "/etc", "./plain"))
+    code = 127 if word.endswith(("where", "program")) else 126
 
     def judge(end):
         check(end.status == "setup_failed" and end.code == code, f"another end than {code}")

@@ -13,7 +13,7 @@ import argparse
 import collections
 import os
 import random
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -71,7 +71,8 @@ class Killed:
 
 class Soak:
     def __init__(self, options, ground):
-        self.pinfold, self.seed, self.total, self.at_once = options.pinfold, options.seed, options.launches, options.at_once
+        self.pinfold, self.seed = options.pinfold, options.seed
+        self.total, self.at_once = options.launches, options.at_once
         self.ground, self.killed, self.lock = ground, Killed(), threading.Lock()
         self.numbers, self.makers, self.troubles, self.overdue = iter(range(self.total)), set(), [], set()
         self.ends, self.n_ended, self.started = collections.Counter(), 0, time.monotonic()
@@ -137,19 +138,20 @@ class Soak:
                 return
             try:
                 self.judge(number, launches.draw(self.seed, number, self.ground))
-            except Exception as error:  # a mistake in here is a failure, too, and must not end one of the threads in silence
+            except Exception as error:  # a mistake in here is a failure, too, and ends no thread in silence
                 self.troubles.append(f"launch {number}: {error!r}")
 
     # --- all of them ------------------------------------------------------------------------------------------------
     def tell(self, is_last=False):
         seconds = time.monotonic() - self.started
         rate = self.n_ended / seconds
-        line = f"soak: {self.n_ended} of {self.total} launches, {seconds:.0f} s, {rate:.0f}/s, {len(self.troubles)} wrong"
+        line = f"soak: {self.n_ended} of {self.total} launches, {seconds:.0f} s, {rate:.0f}/s"
+        line += f", {len(self.troubles)} wrong"
         is_terminal = sys.stderr.isatty()
         print("\r" * is_terminal + line, end="\n" if is_last or not is_terminal else "", file=sys.stderr, flush=True)
 
     def run(self):
-        workers = [threading.Thread(target=self.work) for _ in range(self.at_once)]
+        workers = [threading.Thread(target=self.work, daemon=True) for _ in range(self.at_once)]
         for worker in workers:
             worker.start()
         told, pause = 0.0, 0.5 if sys.stderr.isatty() else 20
@@ -163,10 +165,11 @@ class Soak:
 
     # --- what killed supervisors leave --------------------------------------------------------------------------------
     def leave_a_group(self, dice):
-        """Kills supervisors until one leaves a group; its maker. None where that does not come about: no groups are made here."""
+        """Kills supervisors until one leaves a group; its maker. None where that does not come about."""
         for _ in range(40):
             launch = launches.Launch(["-p", ":eval"], launches.shell(launches.SLEEP), None)
-            launch.signals, launch.workspace = [(dice.uniform(0.02, 0.1), launches.signal.SIGKILL)], self.ground.workspaces[0]
+            launch.signals = [(dice.uniform(0.02, 0.1), signal.SIGKILL)]
+            launch.workspace = self.ground.workspaces[0]
             before = set(self.killed.moments)
             self.carry_out(launch, self.ground.mark)
             new = set(self.killed.moments) - before
@@ -204,13 +207,13 @@ def tell_tap(number, name, troubles):
 
 
 def launch_all(options, ground):
-    """In the child below the subreaper: the launches, and what can be seen while there is somebody to launch. The exit status."""
+    """In the child below the subreaper: the launches, and what is seen while somebody can launch. Its status."""
     before = grounds.descriptors()
     soak = Soak(options, ground)
     with host.Guard(ground.mark) as guard:
         soak.run()
         after_run = soak.left_after(["run", "-q", "-p", ":eval", "--", "true"])
-        after_gc = soak.left_after(["gc"])
+        after_gc = after_run if isinstance(after_run, Skip) else soak.left_after(["gc"])
     for end, n in sorted(soak.ends.items()):
         print(f"# {n:6} {end}")
     told = [
