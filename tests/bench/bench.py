@@ -91,7 +91,8 @@ def measure(options, base):
 
 
 def document(options, load, missing, tables, verdicts):
-    return {"schema": "pinfold.bench/1", "rounds": options.rounds, "kernel": platform.release(), "cpus": os.cpu_count(), "load_before": load,
+    return {"schema": "pinfold.bench/1", "rounds": options.rounds, "kernel": platform.release(),
+            "cpus": os.cpu_count(), "load_before": load,
             "missing": [{"peer": name, "error": why} for name, why in missing.items()],
             "tables": [table.document() for table in tables], "goals": verdicts}
 
