@@ -205,6 +205,17 @@ Test(filter, allow_and_deny)
 	cr_expect_eq(answer(&both, "openat2"), FILTER_ERRNO(ENOSYS), "libraries must go on falling back");
 }
 
+Test(filter, tells_where_nothing_could_be_started)
+{
+	const char *const execve[] = {"execve"};
+	cleanup_made struct made made = make_good_filter(&(struct filter_request){.profile = ":strict"});
+	cleanup_made struct made denied =
+		make_good_filter(&(struct filter_request){.profile = ":strict", .deny = execve, .n_deny = 1});
+
+	cr_expect_not(made.filter.forbids_start);
+	cr_expect(denied.filter.forbids_start);
+}
+
 Test(filter, unknown_names_are_errors_all_at_once)
 {
 	const char *const allow[] = {"mkdri", "socketcall"};
