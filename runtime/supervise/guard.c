@@ -26,30 +26,33 @@
 #include "runtime/supervise/guard_look.h"
 
 #define SCAN_BUDGET   4096 /* names removed in one look, so that the loop goes on */
-#define FINISH_BUDGET (1u << 20)
+#define FINISH_BUDGET 16384
+#define FINISH_NS     (3 * NS_PER_S)
 #define AGAIN_NS      NS_PER_MS
 #define POLL_NS       (5 * NS_PER_MS)
 #define SETTLE_NS     (2 * NS_PER_S)
 #define FINISH_LOOKS  3
 
-static int look_at_all(struct guard *guard, size_t budget, struct error *err)
+static int look_at_all(struct guard *guard, size_t *budget, struct error *err)
 {
 	int r;
 
 	guard->unfinished = false;
 	guard_roots_begin(&guard->roots);
 	for (size_t i = 0; i < guard->plan->n_guards; i++) {
-		if (guard_look_along(guard, i, &budget, err) < 0)
+		if (guard_look_along(guard, i, budget, err) < 0)
 			return -1;
 	}
-	r = asides_delete(&guard->asides, &budget, guard->last, err);
+	r = asides_delete(&guard->asides, budget, guard->last, err);
 	guard->unfinished |= r > 0;
 	return r < 0 ? -1 : 0;
 }
 
 static int scan(struct guard *guard, struct error *err)
 {
-	if (look_at_all(guard, SCAN_BUDGET, err) < 0)
+	size_t budget = SCAN_BUDGET;
+
+	if (look_at_all(guard, &budget, err) < 0)
 		return -1;
 	if (guard->unfinished)
 		return loop_arm(&guard->again, monotime_after_ns(AGAIN_NS), err);
@@ -135,17 +138,25 @@ int guard_new(const struct plan *plan, struct loop *loop, struct watcher *watche
 	return 0;
 }
 
+/* Threat: a tree that was planted in the last moment may be so large that deleting it would hold up the result: what is
+ * left of it after a while stays aside, and is told. */
 int guard_finish(struct guard *guard, struct error *err)
 {
+	uint64_t end_ns = monotime_after_ns(FINISH_NS);
+	bool cut = false; /* by the budget, in the last look */
+
 	if (guard == NULL)
 		return 0;
 	watcher_forget(guard->watcher, guard);
 	loop_remove(guard->loop, &guard->again);
 	guard->unfinished = guard->finishing = true;
-	for (unsigned i = 1; i <= FINISH_LOOKS && (guard->unfinished || guard->asides.n > 0); i++) {
-		guard->last = i == FINISH_LOOKS;
-		if (look_at_all(guard, FINISH_BUDGET, err) < 0)
+	for (unsigned i = 1; !guard->last && (guard->unfinished || guard->asides.n > 0); i++) {
+		size_t budget = FINISH_BUDGET;
+
+		guard->last = i >= FINISH_LOOKS && (!cut || monotime_ns() >= end_ns);
+		if (look_at_all(guard, &budget, err) < 0)
 			return -1;
+		cut = budget == 0;
 	}
 	return 0;
 }

@@ -268,6 +268,26 @@ static void set_scene_of(struct scene *scene, uid_t owner)
 	cr_assert_eq(fchown(scene->wsfd, owner, owner), 0);
 }
 
+/* More names than there are in three budgets. */
+Test(guard, a_wide_tree_goes_at_the_last_look)
+{
+	struct scene scene;
+	struct error err = {0};
+	char name[32];
+
+	scene_set(&scene);
+	scene_start(&scene);
+	cr_assert_eq(mkdirat(scene.wsfd, ".envrc", 0755), 0);
+	scene_put_file(scene.wsfd, "x");
+	for (int i = 0; i < 60000; i++) {
+		(void)snprintf(name, sizeof name, ".envrc/%d", i);
+		cr_assert_eq(linkat(scene.wsfd, "x", scene.wsfd, name, 0), 0);
+	}
+	harness_ok(guard_finish(scene.guard, &err), &err);
+	cr_expect(scene_has_violation(&scene, ".envrc", "removed"));
+	scene_strike(&scene);
+}
+
 Test(guard, what_is_of_others_is_set_aside)
 {
 	struct scene scene;
