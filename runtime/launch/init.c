@@ -30,154 +30,32 @@
 #include "runtime/launch/init_message.h"
 #include "runtime/launch/init_sweep.h"
 #include "runtime/launch/init_sys.h"
+#include "runtime/launch/init_tree.h"
 
-#define SIGNAL_KILL   9
-#define SIGNAL_CHILD  17
-#define WAIT_NOHANG   1
-#define WAIT_EXITED   4
-#define WAIT_ANY      0          /* P_ALL */
-#define WAIT_LEAVE    0x01000000 /* WNOWAIT */
-#define CLOCK_MONO    1
-#define DONTWAIT      0x40
-#define NOSIGNAL      0x4000
-#define NS_PER_SECOND 1000000000ull
-#define NS_PER_MICRO  1000ull
-#define NS_PER_MILLI  1000000ull
-#define STAT_SIGNALS  16
-#define PASS_NS       NS_PER_MILLI         /* between two passes, at least */
-#define REFUSED_NS    (200 * NS_PER_MILLI) /* nothing is left but what is not ours to kill */
-#define UNDYING_NS    (9 * NS_PER_SECOND)  /* killed and not dead: asleep in the kernel */
+#define SIGNAL_KILL  9
+#define SIGNAL_CHILD 17
+#define DONTWAIT     0x40
+#define NS_PER_MILLI 1000000ull
+#define STAT_SIGNALS 16
+#define PASS_NS      NS_PER_MILLI         /* between two passes, at least */
+#define REFUSED_NS   (200 * NS_PER_MILLI) /* nothing is left but what is not ours to kill */
+#define UNDYING_NS   (9 * NS_PER_SECOND)  /* killed and not dead: asleep in the kernel */
 
 void init_main(void);
 
-struct usage {
-	int64_t user_seconds, user_micros, system_seconds, system_micros;
-	int64_t max_rss_kib;
-	int64_t rest[13];
-};
-
-struct timespec64 {
-	int64_t seconds, nanos;
-};
-
-/* siginfo_t of a child that ended. */
-struct child_info {
-	int32_t signo, code, sys_errno, unused;
-	int32_t pid;
-	int32_t rest[27];
-};
-
-struct tree {
-	const struct init_block *block;
-	int signal_fd;
-	int proc_fd; /* without a pid namespace */
-	long main_pid;
-	bool main_ended;
-	int main_status;
-	uint64_t main_limited_ns;
-	uint64_t cpu_user_ns, cpu_system_ns, max_rss_bytes;
-	uint32_t survivors, left;
-	char left_names[200];
-	bool childless;       /* the last wait said so */
-	uint64_t progress_ns; /* when something was reaped last */
-	bool supervisor_gone, deadline_passed, end_asked;
-};
-
-static void count_usage(struct tree *tree, const struct usage *usage)
-{
-	uint64_t rss = (uint64_t)usage->max_rss_kib * 1024;
-
-	tree->cpu_user_ns += (uint64_t)usage->user_seconds * NS_PER_SECOND + (uint64_t)usage->user_micros * NS_PER_MICRO;
-	tree->cpu_system_ns +=
-		(uint64_t)usage->system_seconds * NS_PER_SECOND + (uint64_t)usage->system_micros * NS_PER_MICRO;
-	if (rss > tree->max_rss_bytes)
-		tree->max_rss_bytes = rss;
-}
-
-static void report(const struct tree *tree, enum init_event_kind kind)
-{
-	struct init_event event = {
-		.kind = kind,
-		.wait_status = tree->main_status,
-		.survivors = tree->survivors,
-		.left = tree->left,
-		.deadline = tree->deadline_passed,
-		.cpu_user_ns = tree->cpu_user_ns,
-		.cpu_system_ns = tree->cpu_system_ns,
-		.max_rss_bytes = tree->max_rss_bytes,
-		.main_limited_ns = tree->main_limited_ns,
-	};
-
-	for (size_t i = 0; i < sizeof tree->left_names; i++)
-		event.text[i] = tree->left_names[i];
-	(void)init_call(__NR_sendto, INIT_FD_CONTROL, &event, sizeof event, NOSIGNAL, 0, 0);
-}
-
-static uint64_t clock_ns(long clock)
-{
-	struct timespec64 now = {0};
-
-	(void)init_call(__NR_clock_gettime, clock, &now);
-	return (uint64_t)now.seconds * NS_PER_SECOND + (uint64_t)now.nanos;
-}
-
-/* A child's end, the child not reaped yet: its pid, as wait4 returns it. */
-static long find_ended(int options)
-{
-	struct child_info info = {0};
-	long r;
-
-	do
-		r = init_call(__NR_waitid, WAIT_ANY, 0, &info, options | WAIT_EXITED | WAIT_LEAVE, 0);
-	while (r == -EINTR);
-	return r < 0 ? r : info.pid;
-}
-
-/* What RLIMIT_CPU is compared with: the ticks in which the process was met. What wait4 tells of it, the time that it
- * really ran, can be a quarter less on a busy machine. There is a clock of it until the process is reaped; as
- * linux/posix-timers.h numbers them, this is CPUCLOCK_PROF of a whole process. */
-static void read_limited_time(struct tree *tree)
-{
-	tree->main_limited_ns = clock_ns((long)(~(unsigned long)tree->main_pid << 3));
-}
-
-/* Reaps one child; false where there is none to be had. */
-static bool reap_one(struct tree *tree, int options, bool survivor)
-{
-	struct usage usage = {0};
-	int status = 0;
-	long pid = find_ended(options);
-
-	if (pid > 0 && pid == tree->main_pid)
-		read_limited_time(tree);
-	if (pid > 0)
-		pid = init_call(__NR_wait4, pid, &status, 0, &usage);
-	tree->childless = pid == -ECHILD;
-	if (pid <= 0)
-		return false;
-	count_usage(tree, &usage);
-	if (pid == tree->main_pid) {
-		tree->main_ended = true;
-		tree->main_status = status;
-	} else if (survivor) {
-		tree->survivors++;
-	}
-	return true;
-}
-
-static void signal_command(const struct tree *tree, int signo)
+static void signal_command(const struct init_tree *tree, int signo)
 {
 	if (!tree->main_ended && signo > 0 && signo <= 64)
 		(void)init_call(__NR_kill, tree->main_pid, signo);
 }
 
-static struct init_sweep sweep_of(const struct tree *tree, int signo)
+static struct init_sweep sweep_of(const struct init_tree *tree, int signo)
 {
 	return (struct init_sweep){
 		.proc_fd = tree->proc_fd, .root = init_call(__NR_getpid, 0), .root_pidfd = -1, .signo = signo};
 }
 
-static void signal_all(const struct tree *tree, int signo)
+static void signal_all(const struct init_tree *tree, int signo)
 {
 	struct init_sweep sweep = sweep_of(tree, signo);
 
@@ -188,7 +66,7 @@ static void signal_all(const struct tree *tree, int signo)
 }
 
 /* Without a pid namespace no sender can be told from another, and each may signal the command itself as well. */
-static void take_signals(struct tree *tree)
+static void take_signals(struct init_tree *tree)
 {
 	struct signalfd_siginfo info[STAT_SIGNALS];
 	long n = init_call(__NR_read, tree->signal_fd, info, sizeof info);
@@ -197,11 +75,11 @@ static void take_signals(struct tree *tree)
 		if (info[i].ssi_signo != SIGNAL_CHILD && (info[i].ssi_pid == 0 || tree->block->subreaper != 0))
 			signal_command(tree, (int)info[i].ssi_signo);
 	}
-	while (!tree->main_ended && reap_one(tree, WAIT_NOHANG, false))
+	while (!tree->main_ended && init_reap_one(tree, WAIT_NOHANG, false))
 		;
 }
 
-static void take_request(struct tree *tree)
+static void take_request(struct init_tree *tree)
 {
 	struct init_request request;
 	long n = init_call(__NR_recvfrom, INIT_FD_CONTROL, &request, sizeof request, DONTWAIT, 0, 0);
@@ -221,13 +99,13 @@ static void take_request(struct tree *tree)
 }
 
 /* How long to wait; NULL: for ever. Sets deadline_passed where there is nothing left. */
-static struct timespec64 *until_deadline(struct tree *tree, struct timespec64 *left)
+static struct timespec64 *until_deadline(struct init_tree *tree, struct timespec64 *left)
 {
 	uint64_t now_ns;
 
 	if (tree->block->deadline_ns == 0)
 		return NULL;
-	now_ns = clock_ns(CLOCK_MONO);
+	now_ns = init_clock_ns(CLOCK_MONO);
 	if (now_ns >= tree->block->deadline_ns) {
 		tree->deadline_passed = true;
 		now_ns = tree->block->deadline_ns;
@@ -237,7 +115,7 @@ static struct timespec64 *until_deadline(struct tree *tree, struct timespec64 *l
 	return left;
 }
 
-static void watch(struct tree *tree)
+static void watch(struct init_tree *tree)
 {
 	while (!tree->main_ended && !tree->supervisor_gone && !tree->deadline_passed && !tree->end_asked) {
 		struct pollfd polls[] = {
@@ -260,7 +138,7 @@ static void watch(struct tree *tree)
 }
 
 /* Reaches also who has become another user, and cannot be outrun. */
-static void kill_group(const struct tree *tree)
+static void kill_group(const struct init_tree *tree)
 {
 	long fd = tree->block->group == 0 ? -1
 					  : init_call(__NR_openat, INIT_FD_GROUP, "cgroup.kill", O_WRONLY | O_CLOEXEC);
@@ -271,7 +149,7 @@ static void kill_group(const struct tree *tree)
 	(void)init_call(__NR_close, fd);
 }
 
-static void wait_for_child(const struct tree *tree, uint64_t ns)
+static void wait_for_child(const struct init_tree *tree, uint64_t ns)
 {
 	struct pollfd ended = {tree->signal_fd, POLLIN, 0};
 	struct timespec64 time = {0, (int64_t)ns};
@@ -282,38 +160,38 @@ static void wait_for_child(const struct tree *tree, uint64_t ns)
 }
 
 /* Reaps for a while, or until there is no child; whether there is none. */
-static bool reap_for(struct tree *tree, uint64_t ns, bool survivors)
+static bool reap_for(struct init_tree *tree, uint64_t ns, bool survivors)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONO), until_ns = now_ns + ns;
+	uint64_t now_ns = init_clock_ns(CLOCK_MONO), until_ns = now_ns + ns;
 
 	for (;;) {
-		while (reap_one(tree, WAIT_NOHANG, survivors))
+		while (init_reap_one(tree, WAIT_NOHANG, survivors))
 			tree->progress_ns = now_ns;
 		if (tree->childless || now_ns >= until_ns)
 			return tree->childless;
 		wait_for_child(tree, until_ns - now_ns);
-		now_ns = clock_ns(CLOCK_MONO);
+		now_ns = init_clock_ns(CLOCK_MONO);
 	}
 }
 
 /* Until no descendant is left: whatever loses its parent becomes our child, so having none is the proof. Between two
  * passes there is as much time as one takes: those that are dying need the CPU too. */
-static void end_descendants(struct tree *tree, bool survivors)
+static void end_descendants(struct init_tree *tree, bool survivors)
 {
 	struct init_sweep sweep = sweep_of(tree, SIGNAL_KILL);
 
 	sweep.names = tree->left_names;
 	sweep.names_size = sizeof tree->left_names;
-	tree->progress_ns = clock_ns(CLOCK_MONO);
+	tree->progress_ns = init_clock_ns(CLOCK_MONO);
 	kill_group(tree);
 	for (;;) {
-		uint64_t begin_ns = clock_ns(CLOCK_MONO), pass_ns, idle_ns;
+		uint64_t begin_ns = init_clock_ns(CLOCK_MONO), pass_ns, idle_ns;
 
 		init_sweep(&sweep);
-		pass_ns = clock_ns(CLOCK_MONO) - begin_ns;
+		pass_ns = init_clock_ns(CLOCK_MONO) - begin_ns;
 		if (reap_for(tree, pass_ns > PASS_NS ? pass_ns : PASS_NS, survivors))
 			break;
-		idle_ns = clock_ns(CLOCK_MONO) - tree->progress_ns;
+		idle_ns = init_clock_ns(CLOCK_MONO) - tree->progress_ns;
 		if (idle_ns > UNDYING_NS || (idle_ns > REFUSED_NS && sweep.living > 0 && sweep.living == sweep.refused)) {
 			tree->left = sweep.living;
 			return;
@@ -322,29 +200,29 @@ static void end_descendants(struct tree *tree, bool survivors)
 	tree->left_names[0] = '\0';
 }
 
-static void end_namespace(struct tree *tree)
+static void end_namespace(struct init_tree *tree)
 {
 	(void)init_call(__NR_kill, -1, SIGNAL_KILL);
-	while (reap_one(tree, 0, true))
+	while (init_reap_one(tree, 0, true))
 		;
 }
 
-static void finish(struct tree *tree)
+static void finish(struct init_tree *tree)
 {
 	bool by_itself = tree->main_ended && !tree->end_asked;
 
 	if (by_itself)
-		report(tree, INIT_EVENT_EXITED);
-	while (reap_one(tree, WAIT_NOHANG, false)) /* what was dead already is no survivor */
+		init_report(tree, INIT_EVENT_EXITED);
+	while (init_reap_one(tree, WAIT_NOHANG, false)) /* what was dead already is no survivor */
 		;
 	if (tree->block->subreaper != 0)
 		end_descendants(tree, by_itself);
 	else
 		end_namespace(tree);
-	report(tree, INIT_EVENT_FINISHED);
+	init_report(tree, INIT_EVENT_FINISHED);
 }
 
-static bool open_signals(struct tree *tree)
+static bool open_signals(struct init_tree *tree)
 {
 	uint64_t all = ~0ull;
 	long fd;
@@ -378,7 +256,7 @@ static const struct init_block *map_block(void)
 }
 
 /* 0, or what the kernel said. */
-static long become_subreaper(struct tree *tree)
+static long become_subreaper(struct init_tree *tree)
 {
 	long r = init_call(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 
@@ -391,7 +269,7 @@ static long become_subreaper(struct tree *tree)
 	return r < 0 ? r : 0;
 }
 
-static long start_command(struct tree *tree, struct init_event *ret_failure)
+static long start_command(struct init_tree *tree, struct init_event *ret_failure)
 {
 	long r = tree->block->subreaper != 0 ? become_subreaper(tree) : 0;
 
@@ -405,7 +283,7 @@ static long start_command(struct tree *tree, struct init_event *ret_failure)
 	return init_exec_command(tree->block, ret_failure);
 }
 
-static long run(struct tree *tree)
+static long run(struct init_tree *tree)
 {
 	struct init_event failure = {0};
 
@@ -421,14 +299,14 @@ static long run(struct tree *tree)
 		(void)init_call(__NR_fcntl, INIT_FD_RULESET, F_SETFD, FD_CLOEXEC);
 	tree->main_pid = start_command(tree, &failure);
 	if (tree->main_pid < 0) {
-		(void)init_call(__NR_sendto, INIT_FD_CONTROL, &failure, sizeof failure, NOSIGNAL, 0, 0);
+		init_tell(&failure);
 		return 1;
 	}
 	for (int fd = 0; fd <= 2; fd++) /* or end of file on the command's output would wait for init */
 		(void)init_call(__NR_close, fd);
 	if (tree->block->landlock != 0)
 		(void)init_call(__NR_close, INIT_FD_RULESET);
-	report(tree, INIT_EVENT_STARTED);
+	init_report(tree, INIT_EVENT_STARTED);
 	watch(tree);
 	finish(tree);
 	return 0;
@@ -454,7 +332,7 @@ void *memcpy(void *to, const void *from, size_t size)
 
 void init_main(void)
 {
-	struct tree tree = {.signal_fd = -1, .proc_fd = -1};
+	struct init_tree tree = {.signal_fd = -1, .proc_fd = -1};
 	long status = run(&tree);
 
 	for (;;)

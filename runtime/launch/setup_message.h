@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/steps.h"
-#include "runtime/launch/launched.h"
 
 enum setup_kind {
 	SETUP_GO = 1,
@@ -46,9 +45,5 @@ struct setup_message {
 	struct step_mark marks[SETUP_MARKS_MAX];
 	struct error error;
 };
-
-/* Takes the child's SETUP_READY with its descriptors into `launched`, or its failure into err; whatever else comes is
- * one, too. Waits for at most 30 s. */
-must_check int launch_wait_ready(struct launched *launched, struct steps *steps, struct error *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "runtime/launch/setup.h"
 #include "runtime/result/result.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/harness.h"
@@ -83,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	send_answer(ends[1], &input);
 	(void)close(ends[1]);
 	launched.pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* readable, as a dead child's is */
-	if (launch_wait_ready(&launched, NULL, &err) < 0)
+	if (setup_wait_ready(&launched, NULL, &err) < 0)
 		check_error(&err);
 	else
 		cr_assert_geq(launched.proc_fd, 0);
