@@ -29,7 +29,7 @@ struct head {
 
 static bool read_head(int directory, const char *path, struct head *head)
 {
-	long fd = init_call(__NR_openat, directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	long fd = init_call(__NR_openat, directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	long n = fd < 0 ? fd : init_call(__NR_read, fd, head->bytes, sizeof head->bytes);
 
 	if (fd >= 0)
