@@ -2,9 +2,15 @@
  * The files of git in a workspace, which whoever wrote there has written: an index, and the texts that say where a
  * checkout's data is. The first byte is the kind of file.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "runtime/plan/git_index.h"
+#include "runtime/plan/git_links.h"
 #include "runtime/plan/git_text.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -30,6 +36,46 @@ static void read_index(struct arena *arena, struct fuzz_input *input)
 		return;
 	cr_assert_leq(n, size);
 	cr_assert(memchr(shared, '\0', sizeof shared) != NULL && strchr(shared, '/') == NULL);
+}
+
+/* A git directory that is its own checkout, and empty but for the index. */
+static int open_repository(void)
+{
+	static int fd = -1;
+	char path[sizeof fuzz_world()->root + sizeof "/git"];
+
+	if (fd >= 0)
+		return fd;
+	(void)snprintf(path, sizeof path, "%s/git", fuzz_world()->root);
+	cr_assert_eq(mkdir(path, 0755), 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	return fd;
+}
+
+/* Only steps down. */
+static void check_link(const char *name)
+{
+	do {
+		size_t size = strcspn(name, "/");
+
+		cr_assert(size > 0 && size <= NAME_MAX && strncmp(name, ".", size) != 0 && strncmp(name, "..", size) != 0,
+			"a gitlink leads to %s", name);
+		name += size;
+	} while (*name++ != '\0');
+}
+
+static void read_links(struct arena *arena, struct fuzz_input *input)
+{
+	bool long_names = fuzz_byte(input) % 2 != 0;
+	int repository = open_repository();
+	cleanup_close int fd = openat(repository, "index", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	struct git_links links;
+
+	cr_assert(fd >= 0 && fd_write_all(fd, input->at, input->left) == 0);
+	links = git_links_read(arena, repository, repository, long_names ? GIT_SHA256_SIZE : GIT_SHA1_SIZE);
+	for (size_t i = 0; links.wrong == NULL && i < links.n; i++)
+		check_link(links.list[i]);
 }
 
 static void check_path(const char *path)
@@ -76,7 +122,7 @@ static void resolve(struct arena *arena, struct fuzz_input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const kinds[])(struct arena *, struct fuzz_input *) = {
-		read_index, read_git_file, read_path, read_worktree, resolve};
+		read_index, read_git_file, read_path, read_worktree, resolve, read_links};
 	struct fuzz_input input = {data, size};
 	cleanup_with(arena_freep) struct arena *arena = NULL;
 
