@@ -23,6 +23,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "base/monotime.h"
 #include "base/steps.h"
@@ -88,6 +89,12 @@ static int look_last(struct supervisor *s, struct error *err)
 	return mount_monitor_check(s->monitor, err) < 0 ? -1 : 0;
 }
 
+/* What wait(2) says of a process that has ended: of any other status init has not told how the command ended. */
+static bool is_end(int wait_status)
+{
+	return WIFEXITED(wait_status) || WIFSIGNALED(wait_status);
+}
+
 static int take_event(struct supervisor *s, const struct init_event *event, struct error *err)
 {
 	switch ((enum init_event_kind)event->kind) {
@@ -101,6 +108,8 @@ static int take_event(struct supervisor *s, const struct init_event *event, stru
 		s->facts.exec_failure.text[sizeof event->text - 1] = '\0';
 		return enter_leaving(s, err);
 	case INIT_EVENT_EXITED:
+		if (!is_end(event->wait_status))
+			return 0;
 		steps_mark(s->plan->steps, STEP_COMMAND_ENDED);
 		if (look_last(s, err) < 0)
 			return -1;
