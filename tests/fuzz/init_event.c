@@ -212,6 +212,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	peer.status = 0;
 	run_prepare(&run, "true");
+	run.plan.enforcement.policy_digest = "sha256:0";
 	if (kind % 2 != 0)
 		run.plan.namespaces = 0;
 	if (kind % 4 >= 2)

@@ -77,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.sysvipc_msg_fd = -1,
 		.mountinfo_fd = -1,
 		.mountinfo_check_fd = -1};
+	struct steps steps = {0};
 	struct error err = {0};
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -84,10 +85,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	send_answer(ends[1], &input);
 	(void)close(ends[1]);
 	launched.pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* readable, as a dead child's is */
-	if (setup_wait_ready(&launched, NULL, &err) < 0)
+	if (setup_wait_ready(&launched, &steps, &err) < 0)
 		check_error(&err);
 	else
 		cr_assert_geq(launched.proc_fd, 0);
+	for (size_t i = 0; i < steps.n; i++)
+		cr_assert_not_null(step_name((enum step)steps.marks[i].step));
 	close_answered(&launched);
 	(void)close(launched.pidfd);
 	(void)close(ends[0]);
