@@ -45,12 +45,13 @@ const char *planner_join(struct planner *planner, const char *directory, const c
 	size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
 	size_t name_size = strlen(name) + 1;
 	char *path = arena_alloc(planner->arena, size + 1 + name_size);
+	char *slash;
 
 	if (path == NULL)
 		return NULL;
-	memcpy(path, directory, size);
-	path[size] = '/';
-	memcpy(path + size + 1, name, name_size);
+	slash = mempcpy(path, directory, size);
+	*slash = '/';
+	memcpy(slash + 1, name, name_size);
 	return path;
 }
 

@@ -32,7 +32,7 @@
 #include "runtime/supervise/removal.h"
 #include "runtime/supervise/rights.h"
 
-#define CHECKOUT_SIZE (2 * PATH_MAX + sizeof "//.git")
+#define CHECKOUT_SIZE (2 * (size_t)PATH_MAX + sizeof "//.git")
 
 struct finish {
 	const struct plan *plan;
