@@ -120,7 +120,7 @@ static pid_t read_parent(int proc_fd, const char *name)
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	text[n < 0 ? 0 : n] = '\0';
-	return watch_tree_parse_stat(text, &process) ? process.parent : 0;
+	return watch_process_parse_stat(text, &process) ? process.parent : 0;
 }
 
 static int read_relations(int proc_fd, struct relation **relations, size_t *ret_n, struct error *err)

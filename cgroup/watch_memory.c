@@ -59,7 +59,7 @@ uint64_t watch_memory_parse_kb(const char *text, const char *key)
 static uint64_t read_counters(const struct watch_tree *tree, struct watch_process *process)
 {
 	const char *text = tree->buffer;
-	ssize_t n = watch_tree_read_file(tree, process, "status", tree->buffer, WATCH_BUFFER_SIZE);
+	ssize_t n = watch_process_read_file(tree->proc_fd, process, "status", tree->buffer, WATCH_BUFFER_SIZE);
 
 	/* A list of groups so long that the figures behind it were cut off, nothing to read at all, or a thread that
 	 * has just ended and left the memory to others. */
@@ -90,7 +90,7 @@ void watch_memory_read_tables(struct watch_tree *tree)
 uint64_t watch_memory_share(const struct watch_tree *tree, struct watch_process *process)
 {
 	char text[TEXT_SIZE];
-	ssize_t n = watch_tree_read_file(tree, process, "smaps_rollup", text, sizeof text);
+	ssize_t n = watch_process_read_file(tree->proc_fd, process, "smaps_rollup", text, sizeof text);
 
 	if (n < 0 || (n == 0 && process->thread != 0))
 		return read_counters(tree, process);
@@ -134,8 +134,8 @@ static bool waits_for_borrower(const struct watch_tree *tree, const struct watch
 {
 	char text[CALL_SIZE];
 
-	return parent->state == 'D' && watch_tree_read_file(tree, parent, "syscall", text, sizeof text) > 0 &&
-		lends_memory(text);
+	return parent->state == 'D' &&
+		watch_process_read_file(tree->proc_fd, parent, "syscall", text, sizeof text) > 0 && lends_memory(text);
 }
 
 /* Whether process i is the one child for which its suspended parent waits; `spent` marks parents that had theirs. */
@@ -223,7 +223,7 @@ static uint64_t counted_twice(const struct watch_tree *tree, const struct watch_
 	struct mapping mapping = {0};
 	size_t size = 0;
 	uint64_t sum = 0;
-	int fd = watch_tree_open(tree, process, "smaps");
+	int fd = watch_process_open(tree->proc_fd, process, "smaps");
 
 	file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (file == NULL && fd >= 0)

@@ -56,7 +56,7 @@ static bool end(const struct watch_tree *tree, pid_t pid, const struct watch_pro
 	cleanup_close int pidfd = sys_pidfd_open(pid, 0);
 	struct watch_process now = {0};
 
-	if (pidfd < 0 || pid == tree->root || !watch_tree_look(tree, pid, &now) || is_dead(&now))
+	if (pidfd < 0 || pid == tree->root || !watch_process_look(tree->proc_fd, pid, &now) || is_dead(&now))
 		return false;
 	if (seen != NULL ? !was_seen(seen, &now) : !in_session(tree, now.session))
 		return false;

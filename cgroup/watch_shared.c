@@ -238,11 +238,11 @@ static enum watch_hidden why_closed(const struct watch_tree *tree, struct watch_
 {
 	struct watch_process now = {0};
 	char text[STAT_SIZE];
-	ssize_t n = watch_tree_read_file(tree, process, "stat", text, sizeof text);
+	ssize_t n = watch_process_read_file(tree->proc_fd, process, "stat", text, sizeof text);
 
 	if (n == 0)
 		return WATCH_HIDDEN_NOTHING;
-	if (n < 0 || !watch_tree_parse_stat(text, &now) || !now.is_ending)
+	if (n < 0 || !watch_process_parse_stat(text, &now) || !now.is_ending)
 		return WATCH_HIDDEN_CLOSED;
 	if ((now.state == 'Z' || now.state == 'X') && now.tasks == 1)
 		return WATCH_HIDDEN_NOTHING;
@@ -264,14 +264,14 @@ static int look_at_descriptor(struct watch_shared *shared, const struct watch_tr
 		return 0;
 	if (n >= 0 && fstatat(dirfd, name, &st, 0) == 0)
 		return add_memfile(shared, &st, err);
-	if (!watch_tree_has_vanished(errno)) /* else closed meanwhile */
+	if (!watch_process_has_vanished(errno)) /* else closed meanwhile */
 		hide(shared, why_closed(tree, process), process->pid);
 	return 0;
 }
 
 static DIR *open_descriptors(const struct watch_tree *tree, const struct watch_process *process)
 {
-	cleanup_close int fd = watch_tree_open(tree, process, "fd");
+	cleanup_close int fd = watch_process_open(tree->proc_fd, process, "fd");
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir != NULL)
@@ -286,7 +286,7 @@ static int scan_process(struct watch_shared *shared, const struct watch_tree *tr
 	struct dirent *entry;
 
 	if (dir == NULL) {
-		if (!watch_tree_has_vanished(errno))
+		if (!watch_process_has_vanished(errno))
 			hide(shared, why_closed(tree, process), process->pid);
 		return 0;
 	}

@@ -9,9 +9,6 @@
  * nobody waited for), and what each process had used when it was last seen (which loses short ones). The larger one is
  * taken, and never less than before.
  *
- * Threat: the files of a process are those of its first thread, and empty once that one has ended, while the others
- * keep the memory and the descriptors. Where a process shows nothing resident and has more tasks, one that has is read.
- *
  * Race: a pid may be used again between two looks. An open statm file stays with its process and then fails; where none
  * is kept, the start time in stat tells.
  */
@@ -26,35 +23,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/monotime.h"
 #include "cgroup/watch_descent.h"
 
-#define INIT_PID    1
-#define KEPT_MAX    16 /* descriptors of the caller's process that one run may take for this */
-#define STAT_SIZE   1024
-#define STATM_SIZE  160
-#define FIELDS_MAX  20
-#define PROCESS_MAX (1u << 22) /* the kernel's own maximum of pids */
-#define PF_EXITING  0x4u
-
-/* Fields of stat behind the name, counted from 0. */
-enum stat_field {
-	STAT_PARENT = 1,
-	STAT_SESSION = 3,
-	STAT_FLAGS = 6,
-	STAT_USER = 11,
-	STAT_SYSTEM = 12,
-	STAT_CHILD_USER = 13,
-	STAT_CHILD_SYSTEM = 14,
-	STAT_TASKS = 17,
-	STAT_START = 19
-};
-
-static void close_dir(DIR **dir)
-{
-	if (*dir != NULL)
-		(void)closedir(*dir);
-}
+#define INIT_PID   1
+#define KEPT_MAX   16 /* descriptors of the caller's process that one run may take for this */
+#define STATM_SIZE 160
 
 int watch_tree_init(struct watch_tree *tree, int proc_fd, pid_t root, struct error *err)
 {
@@ -83,62 +56,6 @@ void watch_tree_done(struct watch_tree *tree)
 	free(tree->buffer);
 	cleanup_close_fd(&tree->proc_fd);
 	*tree = (struct watch_tree){.proc_fd = -1};
-}
-
-static int open_file(const struct watch_tree *tree, pid_t pid, const char *name)
-{
-	char path[96];
-
-	(void)snprintf(path, sizeof path, "%d/%s", (int)pid, name);
-	return openat(tree->proc_fd, path, O_RDONLY | O_CLOEXEC);
-}
-
-static int open_thread_file(const struct watch_tree *tree, pid_t pid, pid_t thread, const char *name)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/%s", (int)thread, name);
-	return open_file(tree, pid, path);
-}
-
-bool watch_tree_has_vanished(int sys_errno)
-{
-	return sys_errno == ENOENT || sys_errno == ESRCH;
-}
-
-int watch_tree_open(const struct watch_tree *tree, const struct watch_process *process, const char *name)
-{
-	return process->thread == 0 ? open_file(tree, process->pid, name)
-				    : open_thread_file(tree, process->pid, process->thread, name);
-}
-
-static ssize_t read_text(int fd, char *buf, size_t size)
-{
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
-
-	if (n < 0 && watch_tree_has_vanished(errno))
-		n = 0;
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
-}
-
-ssize_t watch_tree_read_file(
-	const struct watch_tree *tree, const struct watch_process *process, const char *name, char *buf, size_t size)
-{
-	cleanup_close int fd = watch_tree_open(tree, process, name);
-
-	return read_text(fd, buf, size);
-}
-
-static pid_t parse_pid(const char *name)
-{
-	char *end;
-	long pid;
-
-	if (name[0] < '1' || name[0] > '9')
-		return 0;
-	pid = strtol(name, &end, 10);
-	return *end == '\0' && pid < PROCESS_MAX ? (pid_t)pid : 0;
 }
 
 static int push_pid(pid_t **pids, size_t *n, size_t *allocated, pid_t pid)
@@ -174,7 +91,7 @@ static int list_pids(struct watch_tree *tree, pid_t **pids, size_t *ret_n, struc
 	while ((size = getdents64(tree->proc_fd, tree->buffer, WATCH_BUFFER_SIZE)) > 0) {
 		for (ssize_t at = 0; at < size;) {
 			const struct dirent64 *entry = (const void *)(tree->buffer + at);
-			pid_t pid = parse_pid(entry->d_name);
+			pid_t pid = watch_process_parse_pid(entry->d_name);
 
 			if (pid > INIT_PID && push_pid(pids, &n, &allocated, pid) < 0)
 				return error_no_memory(err);
@@ -238,7 +155,7 @@ static ssize_t read_kept(struct watch_process *process, char *buf, size_t size)
 /* Opens statm anew, and keeps it open where there is room; an empty text where the process has gone. */
 static void read_anew(struct watch_tree *tree, struct watch_process *process, char *buf, size_t size)
 {
-	cleanup_close int fd = open_file(tree, process->pid, "statm");
+	cleanup_close int fd = watch_process_open_file(tree->proc_fd, process->pid, "statm");
 	ssize_t n = fd < 0 ? -1 : pread(fd, buf, size - 1, 0);
 
 	buf[n > 0 ? n : 0] = '\0';
@@ -248,43 +165,15 @@ static void read_anew(struct watch_tree *tree, struct watch_process *process, ch
 	}
 }
 
-bool watch_tree_parse_stat(const char *text, struct watch_process *ret_process)
-{
-	const char *s = strrchr(text, ')'); /* the name may contain anything, ')' too */
-	uint64_t fields[FIELDS_MAX] = {0};
-	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
-	int used = 0;
-
-	if (s == NULL || sscanf(s, ") %c%n", &ret_process->state, &used) != 1)
-		return false;
-	s += used;
-	for (size_t i = 1; i < FIELDS_MAX; i++) {
-		char *end;
-
-		fields[i] = strtoull(s, &end, 10);
-		if (end == s)
-			return false;
-		s = end;
-	}
-	ret_process->parent = (pid_t)fields[STAT_PARENT];
-	ret_process->session = (pid_t)fields[STAT_SESSION];
-	ret_process->is_ending = (fields[STAT_FLAGS] & PF_EXITING) != 0;
-	ret_process->own = (struct watch_cpu){fields[STAT_USER] * tick_ns, fields[STAT_SYSTEM] * tick_ns};
-	ret_process->children =
-		(struct watch_cpu){fields[STAT_CHILD_USER] * tick_ns, fields[STAT_CHILD_SYSTEM] * tick_ns};
-	ret_process->tasks = fields[STAT_TASKS] == 0 ? 1 : fields[STAT_TASKS];
-	ret_process->start_time = fields[STAT_START];
-	return true;
-}
-
 static void read_stat(struct watch_tree *tree, struct watch_process *process)
 {
 	struct watch_process now = *process;
-	char text[STAT_SIZE];
+	char text[WATCH_STAT_SIZE];
 
-	cleanup_close int fd = open_file(tree, process->pid, "stat"); /* of all threads, whichever of them live */
+	cleanup_close int fd = watch_process_open_file(
+		tree->proc_fd, process->pid, "stat"); /* of all threads, whichever of them live */
 
-	if (read_text(fd, text, sizeof text) <= 0 || !watch_tree_parse_stat(text, &now))
+	if (watch_process_read_text(fd, text, sizeof text) <= 0 || !watch_process_parse_stat(text, &now))
 		return;
 	if (process->stat_read && now.start_time != process->start_time)
 		add_cpu(&tree->vanished, &process->own);
@@ -292,54 +181,12 @@ static void read_stat(struct watch_tree *tree, struct watch_process *process)
 	*process = now;
 }
 
-static bool parse_statm(const char *text, struct watch_process *process)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	unsigned long long resident = 0, shared = 0;
-	bool parsed = sscanf(text, "%*u %llu %llu", &resident, &shared) == 2;
-
-	process->resident_bytes = parsed ? resident * page : 0;
-	process->shared_bytes = parsed ? shared * page : 0;
-	return parsed;
-}
-
-static bool thread_shows_memory(const struct watch_tree *tree, struct watch_process *process, pid_t thread)
-{
-	cleanup_close int fd = open_thread_file(tree, process->pid, thread, "statm");
-	char text[STATM_SIZE];
-
-	if (read_text(fd, text, sizeof text) <= 0)
-		return false;
-	(void)parse_statm(text, process);
-	return process->resident_bytes > 0;
-}
-
-/* All threads share one memory: the first that still has it tells. */
-static pid_t find_thread(const struct watch_tree *tree, struct watch_process *process)
-{
-	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	cleanup_close int fd = open_file(tree, process->pid, "task");
-	struct dirent *entry;
-
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (dir == NULL)
-		return 0;
-	(void)steal_fd(&fd);
-	while ((entry = readdir(dir)) != NULL) {
-		pid_t thread = parse_pid(entry->d_name);
-
-		if (thread > 0 && thread != process->pid && thread_shows_memory(tree, process, thread))
-			return thread;
-	}
-	return 0;
-}
-
 static void read_other_threads(struct watch_tree *tree, struct watch_process *process)
 {
 	process->thread = 0;
 	read_stat(tree, process);
 	if (process->tasks > 1)
-		process->thread = find_thread(tree, process);
+		process->thread = watch_process_find_thread(tree->proc_fd, process);
 }
 
 static void read_statm(struct watch_tree *tree, struct watch_process *process)
@@ -353,18 +200,10 @@ static void read_statm(struct watch_tree *tree, struct watch_process *process)
 		}
 		read_anew(tree, process, text, sizeof text);
 	}
-	if (parse_statm(text, process) && process->resident_bytes == 0)
+	if (watch_process_parse_statm(text, process) && process->resident_bytes == 0)
 		read_other_threads(tree, process);
 	else
 		process->thread = 0;
-}
-
-bool watch_tree_look(const struct watch_tree *tree, pid_t pid, struct watch_process *ret_process)
-{
-	char text[STAT_SIZE];
-	cleanup_close int fd = open_file(tree, pid, "stat");
-
-	return read_text(fd, text, sizeof text) > 0 && watch_tree_parse_stat(text, ret_process);
 }
 
 static bool has_pid(const pid_t *pids, size_t n, pid_t pid)
@@ -389,7 +228,8 @@ static bool was_missed(const struct watch_tree *tree, const pid_t *pids, size_t 
 {
 	struct watch_process now = {0};
 
-	if (has_pid(pids, n, process->pid) || !process->stat_read || !watch_tree_look(tree, process->pid, &now))
+	if (has_pid(pids, n, process->pid) || !process->stat_read ||
+		!watch_process_look(tree->proc_fd, process->pid, &now))
 		return false;
 	return now.start_time == process->start_time && (now.parent == tree->root || has_pid(pids, n, now.parent));
 }
@@ -425,7 +265,8 @@ static bool has_lost_root(const struct watch_tree *tree)
 {
 	struct watch_process init = {0};
 
-	return tree->root != 0 && (!watch_tree_look(tree, tree->root, &init) || init.state == 'Z' || init.state == 'X');
+	return tree->root != 0 &&
+		(!watch_process_look(tree->proc_fd, tree->root, &init) || init.state == 'Z' || init.state == 'X');
 }
 
 static int list_processes(struct watch_tree *tree, pid_t **pids, size_t *ret_n, struct error *err)

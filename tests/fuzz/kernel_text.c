@@ -59,7 +59,7 @@ static void read_process(struct fuzz_input *input)
 	uint64_t ticks;
 	char state;
 
-	if (watch_tree_parse_stat(text, &process))
+	if (watch_process_parse_stat(text, &process))
 		cr_assert_gt(process.tasks, 0);
 	(void)group_parse_stat(text, &state, &ticks);
 }

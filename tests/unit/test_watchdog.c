@@ -285,7 +285,7 @@ Test(watchdog, reads_a_stat_whatever_the_name)
 	struct watch_process process = {0};
 	const char *text = "7 (a) b) (c) R 5 7 7 0 -1 4194560 1 2 3 4 100 50 7 8 20 0 3 0 4242 0 0";
 
-	cr_assert(watch_tree_parse_stat(text, &process));
+	cr_assert(watch_process_parse_stat(text, &process));
 	cr_expect_eq(process.state, 'R');
 	cr_expect_eq(process.parent, 5);
 	cr_expect_eq(process.own.user_ns, 1000 * NS_PER_MS);
@@ -295,11 +295,11 @@ Test(watchdog, reads_a_stat_whatever_the_name)
 	cr_expect_eq(process.tasks, 3);
 	cr_expect_eq(process.start_time, 4242);
 	cr_expect_not(process.is_ending);
-	cr_assert(watch_tree_parse_stat("7 (a) D 5 7 7 0 -1 4194564 1 2 3 4 0 0 0 0 20 0 1 0 4242 0 0", &process));
+	cr_assert(watch_process_parse_stat("7 (a) D 5 7 7 0 -1 4194564 1 2 3 4 0 0 0 0 20 0 1 0 4242 0 0", &process));
 	cr_expect(process.is_ending);
-	cr_expect_not(watch_tree_parse_stat("", &process));
-	cr_expect_not(watch_tree_parse_stat("7 (a) R 5 7", &process));
-	cr_expect_not(watch_tree_parse_stat("7 (a", &process));
+	cr_expect_not(watch_process_parse_stat("", &process));
+	cr_expect_not(watch_process_parse_stat("7 (a) R 5 7", &process));
+	cr_expect_not(watch_process_parse_stat("7 (a", &process));
 }
 
 Test(watchdog, reads_a_figure_by_its_whole_name)
