@@ -9,7 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/magic.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/vfs.h>
@@ -17,6 +17,7 @@
 #define NAMES_MAX  4096
 #define FUSE_MAGIC 0x65735546
 #define WORTH_IT   5 /* names asked for */
+#define MARKS      1024
 
 enum state {
 	STATE_UNREAD,
@@ -38,7 +39,23 @@ struct listing {
 	unsigned asked;
 	struct name *names;
 	size_t n;
+	uint64_t marks[MARKS / 64]; /* a bit for the hash of each name */
 };
+
+static size_t part_size(const char *path)
+{
+	return strcspn(path, "/");
+}
+
+/* Case does not count (of ASCII, and something else now and then, which does no harm). */
+static unsigned hash(const char *text, size_t size)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum = sum * 33 + (text[i] | 0x20u);
+	return (sum ^ sum >> 10) % MARKS;
+}
 
 static bool tells_all(int fd)
 {
@@ -52,6 +69,7 @@ static enum state read_names(struct arena *arena, DIR *dir, struct listing *list
 	const struct dirent *entry;
 
 	while ((entry = readdir(dir)) != NULL) {
+		unsigned mark;
 		struct name *name = listing->n < NAMES_MAX ? arena_push(arena, &listing->names, &listing->n) : NULL;
 
 		if (name == NULL)
@@ -60,6 +78,8 @@ static enum state read_names(struct arena *arena, DIR *dir, struct listing *list
 			.text = arena_strdup(arena, entry->d_name), .size = strlen(entry->d_name), .type = entry->d_type};
 		if (name->text == NULL)
 			return STATE_UNSURE;
+		mark = hash(name->text, name->size);
+		listing->marks[mark / 64] |= 1ull << mark % 64;
 	}
 	return STATE_LISTED;
 }
@@ -76,10 +96,10 @@ static enum state read_directory(struct arena *arena, struct listing *listing)
 	return state;
 }
 
-static struct listing *find_listing(struct listings *listings, const char *path, size_t size)
+static struct listing *find_listing(const struct listings *listings, const char *path, size_t size)
 {
 	for (size_t i = 0; i < listings->n; i++) {
-		struct listing *listing = &listings->list[i];
+		struct listing *listing = listings->list[i];
 
 		if (listing->size == size && memcmp(listing->path, path, size) == 0)
 			return listing;
@@ -91,14 +111,19 @@ static struct listing *find_listing(struct listings *listings, const char *path,
 static struct listing *listing_of(struct listings *listings, const char *path, size_t size)
 {
 	struct listing *listing = find_listing(listings, path, size);
+	struct listing **slot;
 
 	if (listing != NULL)
 		return listing;
-	listing = arena_push(listings->arena, &listings->list, &listings->n);
+	listing = arena_alloc(listings->arena, sizeof *listing);
 	if (listing == NULL)
 		return NULL;
 	*listing = (struct listing){.path = arena_strndup(listings->arena, path, size), .size = size};
-	return listing->path == NULL ? NULL : listing;
+	slot = listing->path == NULL ? NULL : arena_push(listings->arena, &listings->list, &listings->n);
+	if (slot == NULL)
+		return NULL;
+	*slot = listing;
+	return listing;
 }
 
 /* A link, or what may be one, is not followed here. */
@@ -118,6 +143,24 @@ static enum listing_answer find_name(const struct listing *listing, const char *
 	return answer;
 }
 
+const struct listing *listings_read(struct listings *listings, const char *directory)
+{
+	struct listing *listing = listing_of(listings, directory, strlen(directory));
+
+	if (listing != NULL && listing->state == STATE_UNREAD)
+		listing->state = read_directory(listings->arena, listing);
+	return listing;
+}
+
+bool listing_may_hold(const struct listing *listing, const char *relative)
+{
+	unsigned mark = hash(relative, part_size(relative));
+
+	if (listing == NULL || listing->state != STATE_LISTED)
+		return listing == NULL || listing->state != STATE_ABSENT;
+	return (listing->marks[mark / 64] & 1ull << mark % 64) != 0;
+}
+
 static enum listing_answer ask(struct listings *listings, const char *directory, size_t size, const char *name)
 {
 	struct listing *listing = listing_of(listings, directory, size);
@@ -128,7 +171,7 @@ static enum listing_answer ask(struct listings *listings, const char *directory,
 		listing->state = read_directory(listings->arena, listing);
 	if (listing->state == STATE_ABSENT)
 		return LISTING_ABSENT;
-	return listing->state == STATE_LISTED ? find_name(listing, name, strcspn(name, "/")) : LISTING_UNSURE;
+	return listing->state == STATE_LISTED ? find_name(listing, name, part_size(name)) : LISTING_UNSURE;
 }
 
 /* Behind the deepest directory on the way that was listed already, and so was found before. */

@@ -2,6 +2,7 @@
 #ifndef PLAN_LISTING_H
 #define PLAN_LISTING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -15,10 +16,14 @@ enum listing_answer {
 struct listing;
 struct listings {
 	struct arena *arena;
-	struct listing *list;
+	struct listing **list;
 	size_t n;
 };
 
+/* A directory of which very many names are going to be asked for, read at once. NULL where memory is out. */
+const struct listing *listings_read(struct listings *listings, const char *directory);
+/* Whether the first part of a relative path may be in the directory: a quick answer, of which false is certain. */
+bool listing_may_hold(const struct listing *listing, const char *relative);
 /* path: absolute, without "//", "." and "..". */
 enum listing_answer listings_ask(struct listings *listings, const char *path);
 

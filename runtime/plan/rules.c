@@ -78,15 +78,15 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 
 static void add_home(struct rules *rules, const char *path)
 {
-	const char **home;
+	struct home *home;
 
 	for (size_t i = 0; i < rules->n_homes; i++) {
-		if (strcmp(rules->homes[i], path) == 0)
+		if (strcmp(rules->homes[i].path, path) == 0)
 			return;
 	}
 	home = arena_push(rules->planner->arena, &rules->homes, &rules->n_homes);
 	if (home != NULL)
-		*home = path;
+		*home = (struct home){path, listings_read(&rules->listings, path)};
 }
 
 static void find_home(struct planner *planner, const char *path, void *userdata)
@@ -176,8 +176,11 @@ static void add_policy_path(struct rules *rules, const struct policy_path *from)
 		add_at(rules, NULL, from->path);
 		return;
 	}
-	for (size_t i = 0; i < rules->n_homes; i++)
-		add_at(rules, rules->homes[i], relative);
+	for (size_t i = 0; i < rules->n_homes; i++) {
+		if (!from->secret || planner_pattern_at(relative) == 0 ||
+			listing_may_hold(rules->homes[i].listing, relative))
+			add_at(rules, rules->homes[i].path, relative);
+	}
 }
 
 /* Where something is to be mounted: canonical where the host's tree shows, as written in another root. */

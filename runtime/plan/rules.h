@@ -30,12 +30,17 @@ struct rule {
 	size_t depth, order;
 };
 
+struct home {
+	const char *path;
+	const struct listing *listing; /* NULL: no memory for it */
+};
+
 struct rules {
 	struct planner *planner;
 	struct rule *list;
 	size_t n;
 	const struct policy_path *from; /* while globs are expanded */
-	const char **homes;             /* every home there is */
+	struct home *homes;             /* every home there is */
 	size_t n_homes;
 	struct listings listings; /* for the table of secrets */
 	char path[PATH_MAX];      /* of one of them */

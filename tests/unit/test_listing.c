@@ -91,6 +91,34 @@ Test(listing, does_not_read_a_directory_for_a_name_or_two)
 	strike_scene(&scene);
 }
 
+Test(listing, a_quick_no_is_certain)
+{
+	struct scene scene;
+	const struct listing *listing;
+	char path[200];
+	int no = 0;
+
+	set_scene(&scene);
+	(void)snprintf(path, sizeof path, "%s/a", scene.path);
+	listing = listings_read(&scene.listings, path);
+	cr_assert_not_null(listing);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const there[] = {"b", "b/file", "link/what/ever", "cASE"};
+
+		cr_expect(listing_may_hold(listing, there[i]), "%s", there[i]);
+	}
+	for (int i = 0; i < 1000; i++) {
+		char name[20];
+
+		(void)snprintf(name, sizeof name, "none-%d/x", i);
+		no += !listing_may_hold(listing, name);
+	}
+	cr_expect_gt(no, 900, "%d of 1000", no);
+	(void)snprintf(path, sizeof path, "%s/none", scene.path);
+	cr_expect_not(listing_may_hold(listings_read(&scene.listings, path), "x"));
+	strike_scene(&scene);
+}
+
 Test(listing, says_nothing_of_what_it_may_not_read)
 {
 	struct scene scene;
