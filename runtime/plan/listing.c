@@ -53,7 +53,7 @@ static unsigned hash(const char *text, size_t size)
 	unsigned sum = 0;
 
 	for (size_t i = 0; i < size; i++)
-		sum = sum * 33 + (text[i] | 0x20u);
+		sum = sum * 33 + ((unsigned char)text[i] | 0x20u);
 	return (sum ^ sum >> 10) % MARKS;
 }
 
