@@ -33,6 +33,7 @@ struct name {
 };
 
 struct listing {
+	struct listing *next;
 	const char *path;
 	size_t size; /* of path */
 	enum state state;
@@ -98,9 +99,7 @@ static enum state read_directory(struct arena *arena, struct listing *listing)
 
 static struct listing *find_listing(const struct listings *listings, const char *path, size_t size)
 {
-	for (size_t i = 0; i < listings->n; i++) {
-		struct listing *listing = listings->list[i];
-
+	for (struct listing *listing = listings->first; listing != NULL; listing = listing->next) {
 		if (listing->size == size && memcmp(listing->path, path, size) == 0)
 			return listing;
 	}
@@ -111,18 +110,17 @@ static struct listing *find_listing(const struct listings *listings, const char 
 static struct listing *listing_of(struct listings *listings, const char *path, size_t size)
 {
 	struct listing *listing = find_listing(listings, path, size);
-	struct listing **slot;
 
 	if (listing != NULL)
 		return listing;
 	listing = arena_alloc(listings->arena, sizeof *listing);
 	if (listing == NULL)
 		return NULL;
-	*listing = (struct listing){.path = arena_strndup(listings->arena, path, size), .size = size};
-	slot = listing->path == NULL ? NULL : arena_push(listings->arena, &listings->list, &listings->n);
-	if (slot == NULL)
+	*listing = (struct listing){
+		.next = listings->first, .path = arena_strndup(listings->arena, path, size), .size = size};
+	if (listing->path == NULL)
 		return NULL;
-	*slot = listing;
+	listings->first = listing;
 	return listing;
 }
 

@@ -16,8 +16,7 @@ enum listing_answer {
 struct listing;
 struct listings {
 	struct arena *arena;
-	struct listing **list;
-	size_t n;
+	struct listing *first; /* the one that was added last */
 };
 
 /* A directory of which very many names are going to be asked for, read at once. NULL where memory is out. */
