@@ -8,11 +8,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/vfs.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
 
 #define NAMES_MAX  4096
 #define FUSE_MAGIC 0x65735546
@@ -85,13 +89,20 @@ static enum state read_names(struct arena *arena, DIR *dir, struct listing *list
 	return STATE_LISTED;
 }
 
+/* What a symbolic link leads to has another path, and is not listed under this one. */
 static enum state read_directory(struct arena *arena, struct listing *listing)
 {
-	DIR *dir = opendir(listing->path);
+	cleanup_close int slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_close int fd = slash < 0 ? -1 : beneath_open(slash, listing->path, O_RDONLY | O_DIRECTORY, 0);
 	enum state state;
+	DIR *dir;
 
+	if (fd < 0)
+		return slash >= 0 && errno == ENOENT ? STATE_ABSENT : STATE_UNSURE;
+	dir = fdopendir(fd);
 	if (dir == NULL)
-		return errno == ENOENT ? STATE_ABSENT : STATE_UNSURE;
+		return STATE_UNSURE;
+	(void)steal_fd(&fd);
 	state = tells_all(dirfd(dir)) ? read_names(arena, dir, listing) : STATE_UNSURE;
 	(void)closedir(dir);
 	return state;

@@ -119,6 +119,21 @@ Test(listing, a_quick_no_is_certain)
 	strike_scene(&scene);
 }
 
+/* As /home/x is on many machines: what is found there has its path elsewhere. */
+Test(listing, a_linked_directory_is_not_read)
+{
+	struct scene scene;
+	const struct listing *listing;
+	char path[200];
+
+	set_scene(&scene);
+	(void)snprintf(path, sizeof path, "%s/a/link", scene.path);
+	listing = listings_read(&scene.listings, path);
+	cr_expect(listing_may_hold(listing, "none"));
+	cr_expect_eq(ask_often(&scene, "a/link/file"), LISTING_UNSURE);
+	strike_scene(&scene);
+}
+
 Test(listing, says_nothing_of_what_it_may_not_read)
 {
 	struct scene scene;

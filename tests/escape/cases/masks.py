@@ -155,3 +155,20 @@ def denied_program(box):
     )
     held(box.sh(script, options=["--deny", program]))
     check(box.sh(f"{loader} {program} --version >/dev/null && echo runs").out == "runs\n", "it does not run where it is not denied")
+
+
+LINKED_HOMES = """
+mount -t tmpfs none /home && mkdir -p {data}/.ssh {data}/.config/gcloud && ln -s {data} /home/somebody &&
+echo SENTINEL >{data}/.ssh/id_rsa && echo SENTINEL >{data}/.config/gcloud/token && chmod -R a+rX {data} && exec "$@"
+"""
+
+
+@case("secrets of a home that is a symbolic link are hidden where they really are", needs=["unshare"])
+def linked_home(box):
+    data = "/home/store/somebody"
+    how = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "--propagation", "private", "/bin/sh", "-c",
+           LINKED_HOMES.format(data=data), "sh"]
+    script = f"cat /home/somebody/.ssh/id_rsa {data}/.ssh/id_rsa {data}/.config/gcloud/token; ls -d /home/somebody {data}; exit 3"
+    result = box.begin([*how, *box.words(["/bin/sh", "-c", script], policy=":read-only")]).result(60)
+    check(result.code == 3, result.brief())
+    check("/home/somebody" in result.out and data in result.out and "SENTINEL" not in result.out, result.brief())
