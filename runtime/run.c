@@ -27,8 +27,10 @@ static int plan_with(struct policy_document *document, struct host *host, const 
 	if (policy_document_resolve(document, &policy, diag, err) < 0)
 		return -1;
 	wants = plan_wants(policy, host);
-	wants.untried = !probe_all && policy->enforcement != ENFORCEMENT_BEST_EFFORT;
-	if (!wants.untried)
+	probe_all = probe_all || policy->enforcement == ENFORCEMENT_BEST_EFFORT;
+	/* Without a boundary it is init that puts the command into its cgroup: too late to plan anew. */
+	wants.untried = !probe_all && policy->backend != BACKEND_NONE;
+	if (probe_all)
 		r = host_probe(host, command->workspace != NULL ? command->workspace : ".", &wants, err);
 	else
 		r = probe_little(host, &wants, command->steps, err);

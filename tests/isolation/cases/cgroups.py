@@ -1,9 +1,11 @@
 """Limits held by the controllers of cgroup v2, in a place of the case's own: a directory that was delegated to it."""
 
+import json
 import os
 import signal
 import subprocess
 import time
+import uuid
 
 from blackbox import cgroups, host
 from blackbox.suite import Skip, case, check
@@ -243,6 +245,29 @@ def bad_names(box):
             row = result.row("memory", "limits")
             check(row["mechanism"] != "cgroup" and row["reason"], f"{name}: {row}")
         check(place.groups() == [], f"left: {place.groups()}")
+
+
+@case("a group that can be made and not entered is found out by the launch, which then does without")
+def unenterable(box):
+    top = cgroups.mount_point()
+    if top is None or os.geteuid() != 0:
+        raise Skip("only root can make a threaded cgroup here, and only where cgroup version 2 is mounted")
+    outer = os.path.join(top, f"case-{uuid.uuid4().hex[:8]}")
+    inner = os.path.join(outer, "threads")
+    os.makedirs(inner)
+    try:
+        cgroups.write(inner + "/cgroup.type", "threaded")
+        for backend in ([], ["-p", ":unconfined"]):
+            env = {**box.env, "PINFOLD_CGROUP": inner}
+            code, out, err, _seconds = box.pinfold("run", "--json", *backend, "--memory", "64M", "-c", "echo ran", env=env)
+            document = json.loads(out)
+            check(code == 0 and document["stdout"]["data"] == "ran\n", f"{code} {out[:300]!r} {err!r}")
+            row = next(row for row in document["enforcement"]["limits"] if row["name"] == "memory")
+            check(row["mechanism"] != "cgroup" and row["reason"], f"{row}")
+            check([name for name in os.listdir(inner) if name.startswith("pinfold-")] == [], "groups are left")
+    finally:
+        os.rmdir(inner)
+        os.rmdir(outer)
 
 
 @case("a read-only cgroup file system is a row with its remedy, not a failure", needs=["unshare"])
