@@ -120,17 +120,20 @@ static struct cgroup_finding try_file(const struct group *group, const char *nam
 	return lack(errno, name, "the group has no such file, or it cannot be written to");
 }
 
+/* group: NULL where none was made, and its files are taken for granted. */
 static void probe_controllers(struct attempt *attempt, const struct group *group)
 {
+	const struct cgroup_finding granted = {.works = true};
+
 	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
 		const struct place_lack *missing = &attempt->place.lacks[i];
 
 		attempt->findings[abilities[i]] = (attempt->place.on & CONTROLLER_BIT(i)) != 0
-			? try_file(group, controller_knob(i))
+			? (group == NULL ? granted : try_file(group, controller_knob(i)))
 			: lack(missing->sys_errno, missing->step, missing->detail);
 	}
 	attempt->findings[CGROUP_SWAP] = attempt->findings[CGROUP_MEMORY];
-	if (attempt->findings[CGROUP_MEMORY].works)
+	if (group != NULL && attempt->findings[CGROUP_MEMORY].works)
 		attempt->findings[CGROUP_SWAP] = try_file(group, "memory.swap.max");
 }
 
@@ -155,14 +158,7 @@ static int expect_group(struct attempt *attempt, struct error *err)
 {
 	if (faccessat(attempt->place.fd, ".", W_OK, AT_EACCESS) < 0)
 		return error_set_errno(err, group_error_code(errno), errno, "mkdir cgroup", "cannot make a cgroup");
-	for (unsigned i = 0; i < _CONTROLLER_COUNT; i++) {
-		const struct place_lack *missing = &attempt->place.lacks[i];
-
-		attempt->findings[abilities[i]] = (attempt->place.on & CONTROLLER_BIT(i)) != 0
-			? (struct cgroup_finding){.works = true}
-			: lack(missing->sys_errno, missing->step, missing->detail);
-	}
-	attempt->findings[CGROUP_SWAP] = attempt->findings[CGROUP_MEMORY];
+	probe_controllers(attempt, NULL);
 	attempt->findings[CGROUP_KILL] = (struct cgroup_finding){.works = true};
 	attempt->findings[CGROUP_GROUP] = (struct cgroup_finding){.works = true};
 	return 0;

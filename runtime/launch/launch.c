@@ -48,19 +48,7 @@ static struct launched *launched_new(void)
 
 	if (launched == NULL)
 		return NULL;
-	*launched = (struct launched){.pid = -1,
-		.pidfd = -1,
-		.control_fd = -1,
-		.stdin_fd = -1,
-		.stdout_fd = -1,
-		.stderr_fd = -1,
-		.tty_fd = -1,
-		.proc_fd = -1,
-		.sysvipc_fd = -1,
-		.sysvipc_sem_fd = -1,
-		.sysvipc_msg_fd = -1,
-		.mountinfo_check_fd = -1,
-		.mountinfo_fd = -1};
+	*launched = (struct launched)LAUNCHED_INIT;
 	return launched;
 }
 

@@ -45,6 +45,12 @@ struct launched {
 	uid_t host_uid;
 	uint64_t started_ns; /* monotime at which the command was let go */
 };
+#define LAUNCHED_INIT                                                                                       \
+	{                                                                                                   \
+		.pid = -1, .pidfd = -1, .control_fd = -1, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, \
+		.tty_fd = -1, .proc_fd = -1, .sysvipc_fd = -1, .sysvipc_sem_fd = -1, .sysvipc_msg_fd = -1,  \
+		.mountinfo_check_fd = -1, .mountinfo_fd = -1                                                \
+	}
 
 /* Builds the boundary and starts the command in it. Returns when everything stands and init has been told to go;
  * whether the command could be executed comes as an event. On failure nothing is left. Blocks at most 30 s. */

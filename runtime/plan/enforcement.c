@@ -163,13 +163,12 @@ static json_t *json_report(const struct enforcement *enforcement, const char *di
 
 int enforcement_json(const struct enforcement *enforcement, struct json_t **ret_json, struct error *err)
 {
-	const char *digest = enforcement->policy_digest;
-	char worked_out[POLICY_DIGEST_SIZE];
+	char digest[POLICY_DIGEST_SIZE];
 	json_t *report;
 
-	if (digest == NULL && policy_digest(&enforcement->policy_text, worked_out, err) < 0)
+	if (policy_digest(&enforcement->policy_text, digest, err) < 0)
 		return -1;
-	report = json_report(enforcement, digest != NULL ? digest : worked_out);
+	report = json_report(enforcement, digest);
 	if (report == NULL)
 		return error_no_memory(err);
 	*ret_json = report;

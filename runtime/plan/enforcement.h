@@ -56,8 +56,7 @@ struct enforcement {
 	const char *backend; /* "namespaces" or "none" */
 	bool isolated;
 	const char *kernel;
-	const char *policy_digest; /* NULL: that of */
-	struct policy_text policy_text;
+	struct policy_text policy_text; /* whose digest is told */
 };
 
 const char *row_state_name(enum row_state state);

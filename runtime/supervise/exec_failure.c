@@ -1,9 +1,8 @@
 /*
  * The kernel says ENOENT for a missing program, for a script whose interpreter is missing and for a binary whose loader
- * is missing, and EACCES for a directory, a file without the x bit and a mount without exec. init tells which
- * path was looked at, or what the program needs and was refused; here it becomes a sentence and, where one is known, a
- * remedy. Programs and interpreters are named
- * by the confined side: they are printed escaped.
+ * is missing, and EACCES for a directory, a file without the x bit and a mount without exec. init tells which path was
+ * looked at, or what the program needs and was refused; here it becomes a sentence and, where one is known, a remedy.
+ * Programs and interpreters are named by the confined side: they are printed escaped.
  */
 #include "runtime/supervise/exec_failure.h"
 

@@ -39,21 +39,12 @@ int launch_start(const struct plan *plan, struct launched **ret_launched, struct
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
 		return error_set_errno(err, ERROR_IO, errno, "socketpair", "for the fuzzer");
 	peer.init_fd = ends[1];
-	*launched = (struct launched){.pid = 4711,
-		.pidfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-		.subreaper = !plan_is_confined(plan),
-		.control_fd = ends[0],
-		.stdin_fd = -1,
-		.stdout_fd = -1,
-		.stderr_fd = -1,
-		.tty_fd = -1,
-		.proc_fd = -1,
-		.sysvipc_fd = -1,
-		.sysvipc_sem_fd = -1,
-		.sysvipc_msg_fd = -1,
-		.mountinfo_fd = -1,
-		.mountinfo_check_fd = -1,
-		.started_ns = monotime_ns()};
+	*launched = (struct launched)LAUNCHED_INIT;
+	launched->pid = 4711;
+	launched->pidfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	launched->subreaper = !plan_is_confined(plan);
+	launched->control_fd = ends[0];
+	launched->started_ns = monotime_ns();
 	*ret_launched = peer.launched = launched;
 	return 0;
 }
@@ -212,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	peer.status = 0;
 	run_prepare(&run, "true");
-	run.plan.enforcement.policy_digest = "sha256:0";
+	run.plan.enforcement.policy_text = (struct policy_text){"[]", 1};
 	if (kind % 2 != 0)
 		run.plan.namespaces = 0;
 	if (kind % 4 >= 2)

@@ -68,18 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = {data, size};
 	int before = harness_count_fds(), ends[2];
-	struct launched launched = {.pidfd = -1,
-		.subreaper = fuzz_byte(&input) % 2 != 0,
-		.tty_fd = -1,
-		.proc_fd = -1,
-		.sysvipc_fd = -1,
-		.sysvipc_sem_fd = -1,
-		.sysvipc_msg_fd = -1,
-		.mountinfo_fd = -1,
-		.mountinfo_check_fd = -1};
+	struct launched launched = LAUNCHED_INIT;
 	struct steps steps = {0};
 	struct error err = {0};
 
+	launched.subreaper = fuzz_byte(&input) % 2 != 0;
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	launched.control_fd = ends[0];
 	send_answer(ends[1], &input);

@@ -8,6 +8,7 @@
 
 TestSuite(enforcement, .fini = harness_leak_check);
 #include "runtime/plan/enforcement.h"
+#include "runtime/policy/digest.h"
 
 static struct enforcement_row rows_enforced[] = {
 	{.name = "user_namespace", .state = ROW_ENFORCED, .strength = STRENGTH_KERNEL, .mechanism = "clone3"},
@@ -53,6 +54,9 @@ static struct enforcement_row rows_mixed[] = {
 
 static const char *warnings[] = {"read path \"/opt/x\" is missing"};
 
+/* Its digest is that of the whole table of secrets in brackets. */
+static const struct policy_text policy_text = {"[]", 1};
+
 static struct enforcement table(struct enforcement_row *rows, size_t n)
 {
 	return (struct enforcement){.rows = rows,
@@ -60,7 +64,7 @@ static struct enforcement table(struct enforcement_row *rows, size_t n)
 		.backend = "namespaces",
 		.isolated = true,
 		.kernel = "6.1.0",
-		.policy_digest = "sha256:00"};
+		.policy_text = policy_text};
 }
 
 static char *text_of(const struct enforcement *enforcement, bool color)
@@ -105,13 +109,14 @@ Test(enforcement, json_is_the_documented_report)
 {
 	struct enforcement e = table(rows_mixed, 3);
 	cleanup_json json_t *report = NULL, *expected = NULL;
+	char digest[POLICY_DIGEST_SIZE];
 
 	e.warnings = warnings;
 	e.n_warnings = 1;
 	report = json_of(&e);
 	expected = json_loads(
 		"{\"schema\": \"pinfold.report/1\", \"verdict\": \"unenforceable\", \"backend\": \"namespaces\","
-		" \"isolated\": true, \"kernel\": \"6.1.0\", \"policy_digest\": \"sha256:00\","
+		" \"isolated\": true, \"kernel\": \"6.1.0\", \"policy_digest\": \"the policy's\","
 		" \"features\": [{\"name\": \"network\", \"state\": \"degraded\", \"mechanism\": \"namespace\","
 		"  \"strength\": \"kernel\", \"reason\": \"the loopback interface cannot be brought up\","
 		"  \"fix\": \"allow it\"}],"
@@ -123,6 +128,8 @@ Test(enforcement, json_is_the_documented_report)
 		"  \"reason\": \"2 whole CPUs\", \"fix\": null}],"
 		" \"warnings\": [\"read path \\\"/opt/x\\\" is missing\"]}",
 		0, NULL);
+	cr_assert_eq(policy_digest(&policy_text, digest, NULL), 0);
+	cr_assert_eq(json_object_set_new(expected, "policy_digest", json_string(digest)), 0);
 	cr_assert_not_null(expected);
 	cr_assert(json_equal(report, expected));
 }

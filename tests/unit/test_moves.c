@@ -78,6 +78,42 @@ Test(moves, a_renamed_directory_is_told_once)
 	strike_scene(&scene);
 }
 
+static bool looks_moved(struct scene *scene)
+{
+	struct error err = {0};
+	bool seen = false;
+
+	harness_ok(moves_look(&scene->moves, &seen, &err), &err);
+	return seen;
+}
+
+Test(moves, a_run_that_ends_before_the_watch_looks_by_itself)
+{
+	struct scene scene;
+
+	set_scene(&scene);
+	start(&scene);
+	cr_expect(!looks_moved(&scene));
+	cr_assert_eq(renameat(scene.dirfd, "a", scene.dirfd, "z"), 0);
+	cr_assert_eq(mkdirat(scene.dirfd, "a", 0755), 0);
+	cr_expect(looks_moved(&scene));
+	cr_expect(!looks_moved(&scene), "told twice");
+	strike_scene(&scene);
+}
+
+Test(moves, what_is_watched_already_needs_no_last_look)
+{
+	struct scene scene;
+
+	set_scene(&scene);
+	start(&scene);
+	cr_expect(!is_told(&scene, 200)); /* the first watch */
+	cr_assert_eq(renameat(scene.dirfd, "a", scene.dirfd, "z"), 0);
+	cr_expect(!looks_moved(&scene));
+	cr_expect(is_told(&scene, 1000));
+	strike_scene(&scene);
+}
+
 Test(moves, what_takes_its_place_is_watched_too)
 {
 	struct scene scene;
