@@ -32,6 +32,15 @@ static const char *const code_names[_ERROR_CODE_COUNT] = {
 	[ERROR_NO_MEMORY] = "no_memory",
 	[ERROR_USAGE] = "usage",
 	[ERROR_WORKSPACE_ROOT_NOT_FOUND] = "workspace_root_not_found",
+	[ERROR_SANDBOX_CONFIG_INVALID] = "sandbox_config_invalid",
+	[ERROR_INVALID_MANIFEST_PATH] = "invalid_manifest_path",
+	[ERROR_LOCAL_FILE_READ] = "local_file_read_error",
+	[ERROR_LOCAL_DIR_READ] = "local_dir_read_error",
+	[ERROR_GIT_CLONE] = "git_clone_error",
+	[ERROR_WORKSPACE_ARCHIVE_READ] = "workspace_archive_read_error",
+	[ERROR_WORKSPACE_ARCHIVE_WRITE] = "workspace_archive_write_error",
+	[ERROR_INVALID_COMPRESSION_SCHEME] = "invalid_compression_scheme",
+	[ERROR_CANCELLED] = "cancelled",
 	[ERROR_INTERNAL] = "internal",
 };
 
