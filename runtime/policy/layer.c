@@ -12,48 +12,33 @@
 
 #include <assert.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 
 #define DOCUMENT_KEYS_MAX 8
 
-static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object);
+static void read_section(struct policy_layer *layer, const struct json_spot *spot, json_t *object);
 
-static struct json_place place_of(struct policy_layer *layer, const struct policy_spot *spot)
+void policy_layer_tell(struct policy_layer *layer, const struct json_spot *spot, const char *fmt, ...)
 {
-	cleanup_buf struct buf pointer = {};
-
-	policy_spot_pointer(spot, &pointer);
-	if (pointer.failed)
-		layer->diag->failed = true;
-	return json_places_find(layer->places, buf_str(&pointer));
-}
-
-void policy_layer_tell(struct policy_layer *layer, const struct policy_spot *spot, const char *fmt, ...)
-{
-	struct json_place place = place_of(layer, spot);
-	cleanup_buf struct buf name = {};
-	char text[512];
+	const struct json_text_source source = {layer->label, layer->places, layer->diag};
 	va_list args;
 
 	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
+	json_spot_tellv(&source, spot, fmt, args);
 	va_end(args);
-	policy_spot_name(spot, &name);
-	diag_error(layer->diag, "%s:%u:%u: %s%s%s", layer->label, place.line, place.column, buf_str(&name),
-		name.size > 0 ? ": " : "", text);
 }
 
-void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot,
+void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const struct json_spot *spot,
 	const struct policy_item *item)
 {
 	struct policy_item placed = *item;
 
 	placed.origin = layer->origin;
 	if (!layer->origin.builtin) {
-		struct json_place place = place_of(layer, spot);
+		const struct json_text_source source = {layer->label, layer->places, layer->diag};
+		struct json_place place = json_spot_place(&source, spot);
 
 		placed.origin.line = place.line;
 		placed.origin.column = place.column;
@@ -63,7 +48,7 @@ void policy_layer_put(struct policy_layer *layer, enum policy_field_id id, const
 }
 
 static void read_value(
-	struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, const json_t *json)
+	struct policy_layer *layer, enum policy_field_id id, const struct json_spot *spot, const json_t *json)
 {
 	struct policy_item item = {};
 
@@ -73,7 +58,7 @@ static void read_value(
 		policy_layer_tell(layer, spot, "%s", layer->reading.why);
 }
 
-static void read_element(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, json_t *json)
+static void read_element(struct policy_layer *layer, enum policy_field_id id, const struct json_spot *spot, json_t *json)
 {
 	if (policy_fields[id].kind == KIND_BINDS)
 		policy_layer_read_bind(layer, spot, json);
@@ -84,13 +69,13 @@ static void read_element(struct policy_layer *layer, enum policy_field_id id, co
 }
 
 static void read_list(
-	struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, const json_t *json)
+	struct policy_layer *layer, enum policy_field_id id, const struct json_spot *spot, const json_t *json)
 {
 	size_t n = json_array_size(json);
 	size_t n_max = policy_kind_is_keyed(policy_fields[id].kind) ? POLICY_KEYED_MAX : POLICY_LIST_MAX;
 
 	if (!json_is_array(json)) {
-		policy_layer_tell(layer, spot, "expected a list, found %s", policy_json_type(json));
+		policy_layer_tell(layer, spot, "expected a list, found %s", json_type_name(json));
 		return;
 	}
 	if (n > n_max) {
@@ -98,13 +83,13 @@ static void read_list(
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct policy_spot element = policy_spot_element(spot, i);
+		struct json_spot element = json_spot_element(spot, i);
 
 		read_element(layer, id, &element, json_array_get(json, i));
 	}
 }
 
-static void read_field(struct policy_layer *layer, enum policy_field_id id, const struct policy_spot *spot, json_t *json)
+static void read_field(struct policy_layer *layer, enum policy_field_id id, const struct json_spot *spot, json_t *json)
 {
 	enum policy_kind kind = policy_fields[id].kind;
 
@@ -116,25 +101,25 @@ static void read_field(struct policy_layer *layer, enum policy_field_id id, cons
 		read_value(layer, id, spot, json);
 }
 
-static void read_version(struct policy_layer *layer, const struct policy_spot *spot, const json_t *json)
+static void read_version(struct policy_layer *layer, const struct json_spot *spot, const json_t *json)
 {
 	if (!json_is_number(json))
-		policy_layer_tell(layer, spot, "expected %d, found %s", POLICY_VERSION, policy_json_type(json));
+		policy_layer_tell(layer, spot, "expected %d, found %s", POLICY_VERSION, json_type_name(json));
 	else if (json_number_value(json) < POLICY_VERSION || json_number_value(json) > POLICY_VERSION)
 		policy_layer_tell(layer, spot, "version %g is not known; this is version %d", json_number_value(json),
 			POLICY_VERSION);
 }
 
 static void read_document_key(
-	struct policy_layer *layer, const struct policy_spot *spot, const char *key, const json_t *json)
+	struct policy_layer *layer, const struct json_spot *spot, const char *key, const json_t *json)
 {
 	if (strcmp(key, "version") == 0)
 		read_version(layer, spot, json);
 	else if (strcmp(key, "extends") != 0 && !json_is_string(json))
-		policy_layer_tell(layer, spot, "expected a string, found %s", policy_json_type(json));
+		policy_layer_tell(layer, spot, "expected a string, found %s", json_type_name(json));
 }
 
-static bool is_document_key(const struct policy_spot *section, const char *key)
+static bool is_document_key(const struct json_spot *section, const char *key)
 {
 	for (size_t i = 0; section->above == NULL && policy_document_keys[i].name != NULL; i++)
 		if (strcmp(policy_document_keys[i].name, key) == 0)
@@ -153,13 +138,13 @@ static const char *nearest_document_key(const char *key)
 	return str_nearest(key, keys);
 }
 
-static void tell_unknown(struct policy_layer *layer, const struct policy_spot *spot)
+static void tell_unknown(struct policy_layer *layer, const struct json_spot *spot)
 {
 	cleanup_buf struct buf section = {};
 	char buf[64];
 	const char *nearest;
 
-	policy_spot_name(spot->above, &section);
+	json_spot_name(spot->above, &section);
 	nearest = policy_field_nearest(buf_str(&section), spot->key, buf, sizeof buf);
 	if (nearest == NULL && section.size == 0)
 		nearest = nearest_document_key(spot->key);
@@ -169,15 +154,15 @@ static void tell_unknown(struct policy_layer *layer, const struct policy_spot *s
 		policy_layer_tell(layer, spot, "unknown field");
 }
 
-static void read_member(struct policy_layer *layer, const struct policy_spot *section, const char *key, json_t *json)
+static void read_member(struct policy_layer *layer, const struct json_spot *section, const char *key, json_t *json)
 {
-	struct policy_spot spot = policy_spot_member(section, key);
+	struct json_spot spot = json_spot_member(section, key);
 	/* A key with a dot in it is not a short form: there is one way to write a field. */
 	bool plain = strchr(key, '.') == NULL;
 	cleanup_buf struct buf name = {};
 	enum policy_field_id id;
 
-	policy_spot_name(&spot, &name);
+	json_spot_name(&spot, &name);
 	id = plain ? policy_field_find(buf_str(&name)) : _FIELD_COUNT;
 	if (is_document_key(section, key))
 		read_document_key(layer, &spot, key, json);
@@ -189,13 +174,13 @@ static void read_member(struct policy_layer *layer, const struct policy_spot *se
 		tell_unknown(layer, &spot);
 }
 
-static void read_section(struct policy_layer *layer, const struct policy_spot *spot, json_t *object)
+static void read_section(struct policy_layer *layer, const struct json_spot *spot, json_t *object)
 {
 	const char *key;
 	json_t *json;
 
 	if (!json_is_object(object)) {
-		policy_layer_tell(layer, spot, "expected an object, found %s", policy_json_type(object));
+		policy_layer_tell(layer, spot, "expected an object, found %s", json_type_name(object));
 		return;
 	}
 	json_object_foreach(object, key, json) read_member(layer, spot, key, json);
@@ -203,13 +188,13 @@ static void read_section(struct policy_layer *layer, const struct policy_spot *s
 
 void policy_layer_read(struct policy_layer *layer, json_t *root)
 {
-	read_section(layer, &(struct policy_spot){}, root);
+	read_section(layer, &(struct json_spot){}, root);
 }
 
 const char *policy_layer_extends(struct policy_layer *layer, const json_t *root)
 {
-	const struct policy_spot top = {};
-	const struct policy_spot spot = policy_spot_member(&top, "extends");
+	const struct json_spot top = {};
+	const struct json_spot spot = json_spot_member(&top, "extends");
 	const json_t *json = json_object_get(root, "extends");
 
 	if (json == NULL)
@@ -217,6 +202,6 @@ const char *policy_layer_extends(struct policy_layer *layer, const json_t *root)
 	if (json_is_string(json) && json_string_length(json) > 0)
 		return arena_strdup(layer->reading.arena, json_string_value(json));
 	policy_layer_tell(layer, &spot, "expected the name of a built-in or a file, found %s",
-		json_is_string(json) ? "an empty string" : policy_json_type(json));
+		json_is_string(json) ? "an empty string" : json_type_name(json));
 	return NULL;
 }

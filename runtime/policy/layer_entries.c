@@ -19,10 +19,10 @@ static bool is_known(const struct policy_member *members, const char *key)
 	return false;
 }
 
-static bool tell_unknown(struct policy_layer *layer, const struct policy_spot *spot,
-	const struct policy_member *members, const char *key)
+static bool tell_unknown(
+	struct policy_layer *layer, const struct json_spot *spot, const struct policy_member *members, const char *key)
 {
-	struct policy_spot member = policy_spot_member(spot, key);
+	struct json_spot member = json_spot_member(spot, key);
 	const char *names[MEMBERS_MAX + 1] = {};
 	const char *nearest;
 
@@ -38,14 +38,14 @@ static bool tell_unknown(struct policy_layer *layer, const struct policy_spot *s
 
 /* True where json is an object of these members only. */
 static bool check_keys(
-	struct policy_layer *layer, const struct policy_spot *spot, json_t *json, const struct policy_member *members)
+	struct policy_layer *layer, const struct json_spot *spot, json_t *json, const struct policy_member *members)
 {
 	bool fine = true;
 	const char *key;
 	json_t *value;
 
 	if (!json_is_object(json)) {
-		policy_layer_tell(layer, spot, "expected an object, found %s", policy_json_type(json));
+		policy_layer_tell(layer, spot, "expected an object, found %s", json_type_name(json));
 		return false;
 	}
 	json_object_foreach(json, key, value) if (!is_known(members, key)) fine = tell_unknown(layer, spot, members, key);
@@ -54,10 +54,10 @@ static bool check_keys(
 
 /* NULL where it is missing or no string, which is told. */
 static const char *take_string(
-	struct policy_layer *layer, const struct policy_spot *spot, const json_t *object, const char *key)
+	struct policy_layer *layer, const struct json_spot *spot, const json_t *object, const char *key)
 {
 	const json_t *json = json_object_get(object, key);
-	struct policy_spot member;
+	struct json_spot member;
 
 	if (json_is_string(json))
 		return json_string_value(json);
@@ -65,26 +65,26 @@ static const char *take_string(
 		policy_layer_tell(layer, spot, "\"%s\" is missing", key);
 		return NULL;
 	}
-	member = policy_spot_member(spot, key);
-	policy_layer_tell(layer, &member, "expected a string, found %s", policy_json_type(json));
+	member = json_spot_member(spot, key);
+	policy_layer_tell(layer, &member, "expected a string, found %s", json_type_name(json));
 	return NULL;
 }
 
-static bool take_write(struct policy_layer *layer, const struct policy_spot *spot, const json_t *object, bool *ret_write)
+static bool take_write(struct policy_layer *layer, const struct json_spot *spot, const json_t *object, bool *ret_write)
 {
 	const json_t *json = json_object_get(object, "write");
-	struct policy_spot member;
+	struct json_spot member;
 
 	if (json == NULL || json_is_boolean(json)) {
 		*ret_write = json_is_true(json);
 		return true;
 	}
-	member = policy_spot_member(spot, "write");
-	policy_layer_tell(layer, &member, "expected true or false, found %s", policy_json_type(json));
+	member = json_spot_member(spot, "write");
+	policy_layer_tell(layer, &member, "expected true or false, found %s", json_type_name(json));
 	return false;
 }
 
-void policy_layer_read_bind(struct policy_layer *layer, const struct policy_spot *spot, json_t *json)
+void policy_layer_read_bind(struct policy_layer *layer, const struct json_spot *spot, json_t *json)
 {
 	struct policy_item item = {};
 	const char *source;
@@ -104,7 +104,7 @@ void policy_layer_read_bind(struct policy_layer *layer, const struct policy_spot
 }
 
 /* A tmpfs entry's size is a size like any other, within the bounds of filesystem.tmpfs. */
-static bool take_size(struct policy_layer *layer, const struct policy_spot *spot, const json_t *object, uint64_t *ret_size)
+static bool take_size(struct policy_layer *layer, const struct json_spot *spot, const json_t *object, uint64_t *ret_size)
 {
 	const struct policy_field field = {
 		.kind = KIND_SIZE,
@@ -114,7 +114,7 @@ static bool take_size(struct policy_layer *layer, const struct policy_spot *spot
 	};
 	const json_t *json = json_object_get(object, "size");
 	struct policy_item size = {};
-	struct policy_spot member;
+	struct json_spot member;
 
 	*ret_size = LIMIT_NONE;
 	if (json == NULL)
@@ -123,12 +123,12 @@ static bool take_size(struct policy_layer *layer, const struct policy_spot *spot
 		*ret_size = size.number;
 		return true;
 	}
-	member = policy_spot_member(spot, "size");
+	member = json_spot_member(spot, "size");
 	policy_layer_tell(layer, &member, "%s", layer->reading.why);
 	return false;
 }
 
-void policy_layer_read_tmpfs(struct policy_layer *layer, const struct policy_spot *spot, json_t *json)
+void policy_layer_read_tmpfs(struct policy_layer *layer, const struct json_spot *spot, json_t *json)
 {
 	struct policy_item item = {};
 	uint64_t size = 0;
@@ -145,26 +145,26 @@ void policy_layer_read_tmpfs(struct policy_layer *layer, const struct policy_spo
 		policy_layer_tell(layer, spot, "%s", layer->reading.why);
 }
 
-static void read_variable(struct policy_layer *layer, const struct policy_spot *spot, const char *name, const json_t *json)
+static void read_variable(struct policy_layer *layer, const struct json_spot *spot, const char *name, const json_t *json)
 {
-	struct policy_spot member = policy_spot_member(spot, name);
+	struct json_spot member = json_spot_member(spot, name);
 	struct policy_item item = {};
 
 	if (!json_is_string(json))
-		policy_layer_tell(layer, &member, "expected a string, found %s", policy_json_type(json));
+		policy_layer_tell(layer, &member, "expected a string, found %s", json_type_name(json));
 	else if (policy_value_variable(&layer->reading, name, json_string_value(json), &item))
 		policy_layer_put(layer, FIELD_ENV_SET, &member, &item);
 	else
 		policy_layer_tell(layer, &member, "%s", layer->reading.why);
 }
 
-void policy_layer_read_variables(struct policy_layer *layer, const struct policy_spot *spot, json_t *json)
+void policy_layer_read_variables(struct policy_layer *layer, const struct json_spot *spot, json_t *json)
 {
 	const char *name;
 	json_t *value;
 
 	if (!json_is_object(json)) {
-		policy_layer_tell(layer, spot, "expected an object, found %s", policy_json_type(json));
+		policy_layer_tell(layer, spot, "expected an object, found %s", json_type_name(json));
 		return;
 	}
 	if (json_object_size(json) > POLICY_KEYED_MAX) {

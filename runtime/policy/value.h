@@ -42,8 +42,6 @@ bool policy_value_tmpfs(
 bool policy_value_variable(
 	struct policy_reading *reading, const char *name, const char *value, struct policy_item *ret_item);
 
-/* "a list"; for messages. */
-const char *policy_json_type(const json_t *json);
 /* NULL when memory is out. A variable gives its value alone. */
 json_t *policy_value_to_json(const struct policy_field *field, const struct policy_item *item);
 /* For people: "512M", "none", "/a -> /b (read-only)", "CI=1". */

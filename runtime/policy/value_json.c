@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_spot.h"
 #include "runtime/policy/value.h"
 #include "runtime/policy/value_take.h"
 #include "runtime/policy/vocabulary.h"
@@ -29,22 +30,6 @@ static const char *const expectations[_KIND_COUNT] = {
 	[KIND_TMPFS] = "an object",
 	[KIND_VARIABLES] = "an object",
 };
-
-const char *policy_json_type(const json_t *json)
-{
-	static const char *const names[] = {
-		[JSON_OBJECT] = "an object",
-		[JSON_ARRAY] = "a list",
-		[JSON_STRING] = "a string",
-		[JSON_INTEGER] = "a number",
-		[JSON_REAL] = "a number",
-		[JSON_TRUE] = "true",
-		[JSON_FALSE] = "false",
-		[JSON_NULL] = "null",
-	};
-
-	return names[json_typeof(json)];
-}
 
 static bool takes_numbers(enum policy_kind kind)
 {
@@ -72,7 +57,7 @@ bool policy_value_from_json(struct policy_reading *reading, const struct policy_
 		return true;
 	}
 	return policy_reading_refuse(reading, "expected %s%s, found %s", expectations[field->kind],
-		field->nullable ? ", or null" : "", policy_json_type(json));
+		field->nullable ? ", or null" : "", json_type_name(json));
 }
 
 static json_t *number_to_json(enum policy_kind kind, uint64_t number)
