@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/removal.h"
 #include "runtime/plan/plan.h"
-#include "runtime/supervise/removal.h"
 #include "runtime/supervise/violations.h"
 
 #define ASIDES_MAX 32

@@ -26,10 +26,10 @@
 
 #include "base/beneath.h"
 #include "base/cleanup.h"
+#include "base/removal.h"
 #include "base/str.h"
 #include "runtime/plan/git_links.h"
 #include "runtime/plan/path_set.h"
-#include "runtime/supervise/removal.h"
 #include "runtime/supervise/rights.h"
 
 #define CHECKOUT_SIZE (2 * (size_t)PATH_MAX + sizeof "//.git")

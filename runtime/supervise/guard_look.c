@@ -22,8 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/removal.h"
 #include "base/str.h"
-#include "runtime/supervise/removal.h"
 #include "runtime/supervise/rights.h"
 
 #define APPEARED (IN_CREATE | IN_MOVED_TO)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "runtime/supervise/removal.h"
+#include "base/removal.h"
 #include "runtime/supervise/rights.h"
 #include "tests/unit/harness.h"
 

@@ -15,7 +15,7 @@
  * and the depth that somebody gave the tree does not matter. An entry that resists is passed over. It ends where
  * a whole pass changed nothing, or with the budget.
  */
-#include "runtime/supervise/removal.h"
+#include "base/removal.h"
 
 #include <dirent.h>
 #include <errno.h>

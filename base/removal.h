@@ -1,6 +1,6 @@
 /* Removing what a hostile tree has planted, while it goes on moving things. */
-#ifndef SUPERVISE_REMOVAL_H
-#define SUPERVISE_REMOVAL_H
+#ifndef BASE_REMOVAL_H
+#define BASE_REMOVAL_H
 
 #include <stddef.h>
 
