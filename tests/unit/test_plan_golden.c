@@ -219,7 +219,8 @@ static __attribute__((noinline)) void check_plan(
 
 Test(plan_golden, built_in_policies)
 {
-	static const char *const policies[] = {":read-only", ":workspace-write", ":eval", ":strict", ":unconfined"};
+	static const char *const policies[] = {
+		":read-only", ":workspace-write", ":eval", ":strict", ":unconfined", ":archive"};
 	static const char *const hosts[] = {"full", "full-user"};
 	struct world world;
 

@@ -51,14 +51,16 @@ static size_t count(const struct policy *policy, enum policy_access access)
 
 Test(policy_builtin, the_list)
 {
-	static const char *const names[] = {":read-only", ":workspace-write", ":eval", ":strict", ":unconfined"};
+	static const char *const names[] = {
+		":read-only", ":workspace-write", ":eval", ":strict", ":unconfined", ":archive"};
+	const size_t n = sizeof names / sizeof *names;
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < n; i++) {
 		cr_assert_str_eq(policy_builtin_name(i), names[i]);
 		cr_expect_gt(strlen(policy_builtin_summary(i)), 20);
 	}
-	cr_expect_null(policy_builtin_name(5));
-	cr_expect_null(policy_builtin_summary(5));
+	cr_expect_null(policy_builtin_name(n));
+	cr_expect_null(policy_builtin_summary(n));
 	cr_expect_null(policy_builtin_name(SIZE_MAX));
 }
 
@@ -160,6 +162,16 @@ Test(policy_builtin, strict_and_unconfined)
 	cr_expect_eq(count(resolve(strict), ACCESS_WRITE), 0);
 	cr_expect_eq(resolve(unconfined)->backend, BACKEND_NONE);
 	cr_expect_eq(resolve(unconfined)->network, NETWORK_HOST);
+}
+
+Test(policy_builtin, archive_writes_the_workspace_and_no_more)
+{
+	cleanup_with(policy_document_freep) struct policy_document *archive = load(":archive");
+
+	cr_expect_eq(resolve(archive)->root, ROOT_SYSTEM);
+	cr_expect_eq(resolve(archive)->network, NETWORK_NONE);
+	cr_expect_str_eq(resolve(archive)->seccomp_profile, ":strict");
+	cr_expect_eq(count(resolve(archive), ACCESS_WRITE), 1);
 }
 
 /* What is shown is itself a policy, and means the same. */
