@@ -24,8 +24,10 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -208,4 +210,114 @@ int beneath_open_parent(int dirfd, const char *path, const char **ret_name)
 	if (fd >= 0)
 		*ret_name = last;
 	return fd;
+}
+
+int beneath_mkdir(int dirfd, const char *path, mode_t mode)
+{
+	const char *name;
+	cleanup_close int parent = beneath_open_parent(dirfd, path, &name);
+
+	return parent < 0 ? -1 : mkdirat(parent, name, mode);
+}
+
+int beneath_symlink(const char *target, int dirfd, const char *path)
+{
+	const char *name;
+	cleanup_close int parent = beneath_open_parent(dirfd, path, &name);
+
+	return parent < 0 ? -1 : symlinkat(target, parent, name);
+}
+
+int beneath_unlink(int dirfd, const char *path, int flags)
+{
+	const char *name;
+	cleanup_close int parent = beneath_open_parent(dirfd, path, &name);
+
+	return parent < 0 ? -1 : unlinkat(parent, name, flags);
+}
+
+int beneath_rename(int from_dirfd, const char *from, int to_dirfd, const char *to, unsigned flags)
+{
+	const char *from_name, *to_name;
+	cleanup_close int from_parent = beneath_open_parent(from_dirfd, from, &from_name);
+	cleanup_close int to_parent = from_parent < 0 ? -1 : beneath_open_parent(to_dirfd, to, &to_name);
+
+	return to_parent < 0 ? -1 : renameat2(from_parent, from_name, to_parent, to_name, flags);
+}
+
+int beneath_stat(int dirfd, const char *path, struct stat *ret_status)
+{
+	cleanup_close int fd = beneath_open(dirfd, path, O_PATH | O_NOFOLLOW, 0);
+
+	return fd < 0 ? -1 : fstat(fd, ret_status);
+}
+
+ssize_t beneath_readlink(int dirfd, const char *path, char *buf, size_t size)
+{
+	const char *name;
+	cleanup_close int parent = beneath_open_parent(dirfd, path, &name);
+	ssize_t length = parent < 0 ? -1 : readlinkat(parent, name, buf, size);
+
+	if (length < 0)
+		return -1;
+	if ((size_t)length >= size)
+		return fail(ENAMETOOLONG);
+	buf[length] = '\0';
+	return length;
+}
+
+/* Race: whoever makes the name first, it is opened as what it is then, without following. */
+static int make_dir(int dirfd, const char *name, mode_t mode)
+{
+	int fd = open_directory(dirfd, name, O_PATH | O_CLOEXEC, 0);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (mkdirat(dirfd, name, mode) < 0 && errno != EEXIST)
+		return -1;
+	return open_directory(dirfd, name, O_PATH | O_CLOEXEC, 0);
+}
+
+int beneath_make_dirs(int dirfd, const char *path, mode_t mode)
+{
+	cleanup_close int at = -1;
+	char name[NAME_MAX + 1];
+
+	path = check_path(path);
+	if (path == NULL)
+		return -1;
+	at = open_directory(dirfd, ".", O_PATH | O_CLOEXEC, 0);
+	while (at >= 0 && *path != '\0') {
+		size_t length = component_length(path);
+		int below;
+
+		if (length > NAME_MAX)
+			return fail(ENAMETOOLONG);
+		memcpy(name, path, length);
+		name[length] = '\0';
+		below = make_dir(at, name, mode);
+		(void)fd_close(at);
+		at = below;
+		path = skip_slashes(path + length);
+	}
+	return steal_fd(&at);
+}
+
+size_t beneath_link_length(int dirfd, const char *path)
+{
+	char part[PATH_MAX];
+	size_t size = strlen(path);
+
+	for (size_t at = 0; at < size && at + 1 < sizeof part; at++) {
+		cleanup_close int fd = -1;
+
+		if (path[at] == '/' || (path[at + 1] != '/' && path[at + 1] != '\0'))
+			continue;
+		memcpy(part, path, at + 1);
+		part[at + 1] = '\0';
+		fd = beneath_open(dirfd, part, O_PATH, 0);
+		if (fd < 0 && errno == ELOOP)
+			return at + 1;
+	}
+	return size;
 }

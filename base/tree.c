@@ -176,6 +176,17 @@ static void cut_path(struct walk *walk, size_t length)
 		walk->path.data[length] = '\0';
 }
 
+static int go_down(struct walk *walk, const char *name, const struct stat *looked_at, struct error *err)
+{
+	struct stat status;
+
+	if (climber_down(&walk->climber, name) < 0 || fstat(walk->climber.fd, &status) < 0)
+		return fail_read(walk, err, errno, "cannot open");
+	if (status.st_dev != looked_at->st_dev || status.st_ino != looked_at->st_ino)
+		return fail_read(walk, err, ESTALE, "cannot open");
+	return 0;
+}
+
 static int visit_entry(struct walk *walk, const char *name, struct error *err)
 {
 	struct stat status;
@@ -188,9 +199,7 @@ static int visit_entry(struct walk *walk, const char *name, struct error *err)
 	r = walk->visitor->visit(walk->visitor->ctx, &entry, err);
 	if (r != TREE_GO_ON || !S_ISDIR(status.st_mode))
 		return r < 0 ? -1 : 0;
-	if (climber_down(&walk->climber, name) < 0)
-		return errno == ENOMEM ? error_no_memory(err) : fail_read(walk, err, errno, "cannot open");
-	return enter_level(walk, err);
+	return go_down(walk, name, &status, err) < 0 ? -1 : enter_level(walk, err);
 }
 
 /* Handles the next name of the deepest level. */

@@ -203,8 +203,8 @@ Test(tree, removes_links_not_what_they_name)
 
 struct swapper {
 	pthread_t thread;
-	bool stop; /* atomic */
-	unsigned swaps;
+	bool stop;      /* atomic */
+	unsigned swaps; /* atomic */
 };
 
 static void *swap_until_stopped(void *userdata)
@@ -214,7 +214,7 @@ static void *swap_until_stopped(void *userdata)
 	while (!__atomic_load_n(&swapper->stop, __ATOMIC_RELAXED)) {
 		if (renameat2(tree, "walked/turn", tree, "decoy", RENAME_EXCHANGE) < 0)
 			return swapper;
-		swapper->swaps++;
+		(void)__atomic_add_fetch(&swapper->swaps, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -247,7 +247,8 @@ Test(tree, is_left_by_no_swap)
 	cr_assert_eq(symlinkat("../outside", tree, "decoy"), 0);
 	walked = openat(tree, "walked", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_eq(pthread_create(&swapper.thread, NULL, swap_until_stopped, &swapper), 0);
-	for (unsigned round = 0; (round < 10000 || refused < 100) && monotime_ns() < deadline; round++) {
+	while ((seen < 100 || refused < 100 || __atomic_load_n(&swapper.swaps, __ATOMIC_RELAXED) < 10000) &&
+		monotime_ns() < deadline) {
 		struct tree_budget budget = {.entries_max = 100};
 		const struct tree_visitor visitor = {.visit = look_for_outside, .ctx = &seen};
 		struct error err = {0};
