@@ -68,7 +68,7 @@ static int make_command(const struct runner_request *request, pinfold_command **
 	if (pinfold_command_new(request->argv, &command, &error) < 0 ||
 		pinfold_command_set_environment(command, no_environment, &error) < 0 ||
 		pinfold_command_set_workspace(command, directory, &error) < 0 ||
-		pinfold_command_set_directory(command, directory, &error) < 0)
+		pinfold_command_set_directory(command, ".", &error) < 0) /* the workspace */
 		return pass_error(error, request->what, err);
 	*ret_command = steal_ptr(&command);
 	return 0;
