@@ -1,25 +1,50 @@
 /*
  * SHA-256, by libmd: a small library of digests that every Debian system carries for dpkg. A digest tells people and
- * programs that two reports speak of the same policy; it proves nothing against somebody who may write both. The digest
- * is spelled out here and not by the library's own helper, which takes a modifiable buffer of the caller's promise.
+ * programs that two reports speak of the same policy, or two receipts of the same content; it proves nothing against
+ * somebody who may write both. The digest is spelled out here and not by the library's own helper, which takes a
+ * modifiable buffer of the caller's promise.
  */
 #include "base/sha256.h"
 
 #include <sha2.h>
 
-void sha256_hex(const void *data, size_t size, char ret_hex[65])
+/* The library's own state lies in the caller's struct, whose users need no header of the library. */
+_Static_assert(sizeof(SHA2_CTX) <= sizeof(struct sha256), "struct sha256 holds the library's state");
+_Static_assert(_Alignof(SHA2_CTX) <= _Alignof(struct sha256), "and is aligned for it");
+
+static SHA2_CTX *context(struct sha256 *digest)
+{
+	return (SHA2_CTX *)(void *)digest;
+}
+
+void sha256_begin(struct sha256 *digest)
+{
+	SHA256Init(context(digest));
+}
+
+void sha256_add(struct sha256 *digest, const void *data, size_t size)
+{
+	SHA256Update(context(digest), data, size);
+}
+
+void sha256_end(struct sha256 *digest, char ret_hex[SHA256_HEX_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";
-	uint8_t digest[SHA256_DIGEST_LENGTH];
-	SHA2_CTX context;
-	size_t i;
+	uint8_t bytes[SHA256_DIGEST_LENGTH];
 
-	SHA256Init(&context);
-	SHA256Update(&context, data, size);
-	SHA256Final(digest, &context);
-	for (i = 0; i < sizeof digest; i++) {
-		ret_hex[2 * i] = digits[digest[i] >> 4];
-		ret_hex[2 * i + 1] = digits[digest[i] & 15];
+	SHA256Final(bytes, context(digest));
+	for (size_t i = 0; i < sizeof bytes; i++) {
+		ret_hex[2 * i] = digits[bytes[i] >> 4];
+		ret_hex[2 * i + 1] = digits[bytes[i] & 15];
 	}
-	ret_hex[64] = '\0';
+	ret_hex[SHA256_HEX_SIZE - 1] = '\0';
+}
+
+void sha256_hex(const void *data, size_t size, char ret_hex[SHA256_HEX_SIZE])
+{
+	struct sha256 digest;
+
+	sha256_begin(&digest);
+	sha256_add(&digest, data, size);
+	sha256_end(&digest, ret_hex);
 }

@@ -73,6 +73,8 @@ struct manifest {
 	const char *label;
 	struct manifest_entry *entries;
 	size_t n_entries;
+	/* The same in the order of their paths, part by part: what lies below an entry comes right behind it. */
+	struct manifest_entry **by_path;
 	struct manifest_variable *variables;
 	size_t n_variables;
 };
@@ -84,6 +86,8 @@ must_check int manifest_parse(const char *text, size_t size, const char *label, 
 struct manifest *manifest_free(struct manifest *manifest);
 CLEANUP_DEFINE(struct manifest, manifest_free)
 
+/* `above` and `path` are tidy; true where path is above itself or lies below it. */
+bool manifest_path_is_within(const char *path, const char *above);
 const char *manifest_type_name(enum manifest_type type);
 bool manifest_type_is_directory(enum manifest_type type);
 /* The JSON Schema (draft 2020-12); malloc'ed. */

@@ -53,11 +53,10 @@ static void check_pair(struct manifest_reader *reader, struct manifest_entry *en
 	entry->ephemeral |= above->ephemeral;
 }
 
-/* sorted: room for the entries of the manifest, and as many again for the chain. */
-static void check_sorted(struct manifest_reader *reader, struct manifest_entry **sorted)
+/* chain: room for as many as there are. */
+static void check_sorted(struct manifest_reader *reader, struct manifest_entry **sorted, struct manifest_entry **chain)
 {
 	size_t n = reader->manifest->n_entries;
-	struct manifest_entry **chain = sorted + n;
 	size_t depth = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -74,17 +73,15 @@ static void check_sorted(struct manifest_reader *reader, struct manifest_entry *
 
 int manifest_check_places(struct manifest_reader *reader, struct error *err)
 {
-	size_t n = reader->manifest->n_entries;
-	cleanup_free struct manifest_entry **sorted = NULL;
+	struct manifest *manifest = reader->manifest;
+	cleanup_free struct manifest_entry **chain = NULL;
 
-	if (n == 0)
-		return 0;
-	sorted = calloc(2 * n, sizeof(struct manifest_entry *));
-	if (sorted == NULL)
+	if (arena_check(reader->arena, err) < 0)
+		return -1;
+	manifest->by_path = arena_alloc(reader->arena, manifest->n_entries * sizeof(struct manifest_entry *));
+	chain = calloc(manifest->n_entries + 1, sizeof(struct manifest_entry *));
+	if (manifest->by_path == NULL || chain == NULL)
 		return error_no_memory(err);
-	for (size_t i = 0; i < n; i++)
-		if (reader->manifest->entries[i].path == NULL || reader->manifest->entries[i].place == NULL)
-			return error_no_memory(err);
-	check_sorted(reader, sorted);
+	check_sorted(reader, manifest->by_path, chain);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "runtime/workspace/manifest.h"
 
 #define FAULT(why, says)                        \
 	(struct manifest_fault)                 \

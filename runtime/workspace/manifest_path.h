@@ -24,7 +24,4 @@ struct manifest_fault manifest_ref_fault(const char *ref);
 /* "0644": four octal digits, the first of which is 0. False for every other text. */
 bool manifest_mode_parse(const char *text, mode_t *ret_mode);
 
-/* `above` and `path` are tidy; true where path is above itself or lies below it. */
-bool manifest_path_is_within(const char *path, const char *above);
-
 #endif
