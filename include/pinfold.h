@@ -39,6 +39,7 @@ typedef struct pinfold_command pinfold_command;
 typedef struct pinfold_report pinfold_report;
 typedef struct pinfold_run pinfold_run;
 typedef struct pinfold_result pinfold_result;
+typedef struct pinfold_manifest pinfold_manifest;
 
 /* The version of the library that is loaded, "MAJOR.MINOR.PATCH". */
 PINFOLD_API const char *pinfold_version(void);
@@ -51,7 +52,8 @@ PINFOLD_API const char *pinfold_error_code(const pinfold_error *error);
 PINFOLD_API const char *pinfold_error_message(const pinfold_error *error);
 PINFOLD_API const char *pinfold_error_json(pinfold_error *error);
 PINFOLD_API const char *pinfold_error_detail(const pinfold_error *error, size_t index);
-/* The exit status the command line gives for this error: 125, or 2 for a call that cannot be meant. */
+/* The exit status the command line gives for this error: 125, 2 for a call that cannot be meant, or 1 for a manifest or
+ * archive that is refused. */
 PINFOLD_API int pinfold_error_exit_status(const pinfold_error *error);
 PINFOLD_API pinfold_error *pinfold_error_free(pinfold_error *error);
 
@@ -213,6 +215,53 @@ PINFOLD_API const void *pinfold_result_output(
 PINFOLD_API const char *pinfold_result_note(const pinfold_result *result);
 PINFOLD_API const char *pinfold_result_json(pinfold_result *result); /* pinfold.result/1 */
 PINFOLD_API pinfold_result *pinfold_result_free(pinfold_result *result);
+
+/* --- workspaces: manifests -----------------------------------------------------------------------------------------
+ * A manifest says what a workspace is made of (docs/manifest.md): files of its own, and copies from this machine. Who
+ * wrote it need not be trusted: what it may take is said here and nowhere else. load: its base directory, which relative
+ * sources are below, is that of the file. parse: the same from memory, without a base directory. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_load(
+	const char *path, pinfold_manifest **ret_manifest, pinfold_error **err);
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_parse(
+	const void *text, size_t size, const char *label, pinfold_manifest **ret_manifest, pinfold_error **err);
+/* "/", and what resolves to it, is refused here and in a grant. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_set_base(
+	pinfold_manifest *manifest, const char *directory, pinfold_error **err);
+/* What sources may be beside the base directory: "PATH" or "PATH:ro", absolute. The longest grant counts. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_grant(
+	pinfold_manifest *manifest, const char *grant, pinfold_error **err);
+/* The absolute paths and those in the caller's home of "filesystem.read" (:ro) and "filesystem.write", where they exist. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_grant_policy(
+	pinfold_manifest *manifest, pinfold_policy *policy, pinfold_error **err);
+/* How many entries are copied, fetched or unpacked at a time; at least 1; PINFOLD_JOBS_NONE: as many as there are.
+ * Default: 4. */
+#define PINFOLD_JOBS_NONE ((unsigned)-1)
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_set_jobs(
+	pinfold_manifest *manifest, unsigned jobs, pinfold_error **err);
+/* A descriptor (borrowed, never read) that becomes readable when what is going on is to end early, with the error
+ * "cancelled": an eventfd, a signalfd. -1: none. */
+PINFOLD_API void pinfold_manifest_set_cancel_fd(pinfold_manifest *manifest, int fd);
+/* Told while it is materialized, from any thread, one at a time: how many files and bytes so far. */
+typedef void (*pinfold_progress_fn)(void *userdata, uint64_t files, uint64_t bytes);
+PINFOLD_API void pinfold_manifest_on_progress(pinfold_manifest *manifest, pinfold_progress_fn fn, void *userdata);
+enum pinfold_materialize_flags {
+	PINFOLD_MATERIALIZE_DRY_RUN = 1,       /* look, and touch nothing */
+	PINFOLD_MATERIALIZE_EPHEMERAL_ONLY = 2 /* only what is ephemeral, made anew; the rest stays as it is */
+};
+/* Builds all of it in `destination`, a directory that is made where only its last part lacks, or nothing: on failure it
+ * is as it was before. ret_json: the receipt (pinfold.receipt/1), freed with pinfold_string_free(). */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_materialize(pinfold_host *host, pinfold_manifest *manifest,
+	const char *destination, unsigned flags, char **ret_json, pinfold_error **err);
+/* The variables that the manifest asks for its commands, with the values that they have now: "NAME=VALUE",
+ * NULL-terminated. Call it when a command is about to start, and free the list at once with pinfold_environment_free(),
+ * which wipes it. allowed: the references that the manifest may take ("fd:3", "env:API_*"; NULL-terminated, or NULL:
+ * none); a file it may also take where it may copy from. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_environment(
+	pinfold_manifest *manifest, const char *const *allowed, char ***ret_environment, pinfold_error **err);
+PINFOLD_API void pinfold_environment_free(char **environment);
+/* The JSON Schema (draft 2020-12) of manifests; freed with pinfold_string_free(). */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_schema(char **ret_json, pinfold_error **err);
+PINFOLD_API pinfold_manifest *pinfold_manifest_free(pinfold_manifest *manifest);
 
 /* --- upkeep --------------------------------------------------------------------------------------------------------
  * Removes what dead runs left behind (cgroups); never touches a live one. ret_removed: how many things. */

@@ -80,9 +80,42 @@ const char *pinfold_error_detail(const pinfold_error *error, size_t index)
 	return index < error->n_details ? error->details[index] : NULL;
 }
 
+/* Somebody else's manifest, archive or source was refused: a negative answer, and no failure of pinfold's. */
+static bool is_refusal(const struct error *error)
+{
+	switch (error->code) {
+	case ERROR_SANDBOX_CONFIG_INVALID:
+	case ERROR_INVALID_MANIFEST_PATH:
+	case ERROR_LOCAL_FILE_READ:
+	case ERROR_LOCAL_DIR_READ:
+	case ERROR_GIT_CLONE:
+	case ERROR_WORKSPACE_ARCHIVE_READ:
+	case ERROR_WORKSPACE_ARCHIVE_WRITE:
+	case ERROR_INVALID_COMPRESSION_SCHEME: return true;
+	case ERROR_UNSUPPORTED:
+	case ERROR_LIMIT: return strcmp(error->op, "materialize") == 0 || strcmp(error->op, "extract") == 0;
+	case ERROR_NONE:
+	case ERROR_POLICY_INVALID:
+	case ERROR_UNENFORCEABLE:
+	case ERROR_BACKEND_UNAVAILABLE:
+	case ERROR_NOT_FOUND:
+	case ERROR_PERMISSION_DENIED:
+	case ERROR_IO:
+	case ERROR_NO_MEMORY:
+	case ERROR_USAGE:
+	case ERROR_WORKSPACE_ROOT_NOT_FOUND:
+	case ERROR_INTERNAL:
+	case ERROR_CANCELLED:
+	case _ERROR_CODE_COUNT: break;
+	}
+	return false;
+}
+
 int pinfold_error_exit_status(const pinfold_error *error)
 {
-	return error->error.code == ERROR_USAGE ? 2 : 125;
+	if (error->error.code == ERROR_USAGE)
+		return 2;
+	return is_refusal(&error->error) ? 1 : 125;
 }
 
 pinfold_error *pinfold_error_free(pinfold_error *error)

@@ -35,6 +35,7 @@ const char *cli_verb_nearest(const char *name);     /* for "did you mean"; NULL 
 int cli_run(const struct settings *settings);
 int cli_check(const struct settings *settings);
 int cli_wrap(const struct settings *settings);
+int cli_materialize(const struct settings *settings);
 int cli_policy(const struct settings *settings);
 int cli_gc(const struct settings *settings);
 int cli_version(const struct settings *settings);

@@ -114,7 +114,7 @@ static void append_program(struct buf *out)
 	buf_append_str(out, introduction);
 	buf_append_str(out, "usage: pinfold VERB [options] ...\n\n");
 	for (const struct verb *verb = cli_verbs(); verb->name != NULL; verb++)
-		buf_printf(out, "  %-9s %s\n", verb->name, verb->summary);
+		buf_printf(out, "  %-11s %s\n", verb->name, verb->summary);
 	buf_append_str(out, farther);
 }
 

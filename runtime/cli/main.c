@@ -71,6 +71,18 @@ static const char policy_text[] =
 	"  pinfold policy validate ./pinfold.json\n"
 	"  pinfold policy schema > pinfold.schema.json\n";
 
+static const char materialize_text[] =
+	"DEST is made where only its last part lacks. MANIFEST - is standard input, whose base is the current directory.\n"
+	"A manifest takes files of this machine only below --base, and what --grant or the policy's filesystem.read\n"
+	"and filesystem.write name. On failure, ^C included, DEST is as it was before.\n"
+	"\n"
+	"examples:\n"
+	"  pinfold materialize manifest.json ./workspace\n"
+	"  pinfold materialize --base /srv/tasks/7 --grant /srv/data:ro --json task.json /srv/work/7\n"
+	"  pinfold materialize --dry-run manifest.json ./workspace\n"
+	"\n"
+	"exit status: 0 done; 1 the manifest, or a source of it, is refused; 2 usage; 125 failure; 128+n ended by signal n.\n";
+
 static const struct verb verbs[] = {
 	{"run", "run [options] [--] CMD [ARG...]\nrun [options] -c STRING [ARG...]",
 		"confine a command, supervise it, pass its exit status on", run_text,
@@ -83,6 +95,8 @@ static const struct verb verbs[] = {
 	{"policy", "policy list\npolicy show [P] [options]\npolicy validate P\npolicy schema",
 		"list, show and validate policies; their JSON Schema", policy_text, OPTIONS_COMMON | OPTIONS_POLICY,
 		false, 2, false, cli_policy},
+	{"materialize", "materialize [options] MANIFEST DEST\nmaterialize --schema", "build a workspace from a manifest",
+		materialize_text, OPTIONS_COMMON | OPTIONS_MATERIALIZE, false, 2, false, cli_materialize},
 	{"gc", "gc", "remove what dead runs left behind", "", OPTIONS_COMMON, false, 0, false, cli_gc},
 	{"version", "version", "the version of the library in use", "", OPTIONS_COMMON, false, 0, false, cli_version},
 	{"help", "help [VERB]", "this text, or all about one verb", "", OPTIONS_COMMON, false, 1, false, cli_help},

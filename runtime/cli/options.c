@@ -14,6 +14,7 @@
 
 #include "base/monotime.h"
 #include "base/str.h"
+#include "include/pinfold.h"
 
 static int set_policy_name(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
 {
@@ -145,17 +146,45 @@ static int set_events(struct settings *settings, const struct option_row *row, c
 	return 0;
 }
 
+static int add_grant(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
+{
+	const char **grant;
+
+	if (*value == '\0')
+		return error_set(err, ERROR_USAGE, "options", "%s: the argument is empty", row->name);
+	grant = arena_push(settings->arena, &settings->grants, &settings->n_grants);
+	if (grant == NULL)
+		return error_no_memory(err);
+	*grant = value;
+	return 0;
+}
+
+static int set_jobs(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
+{
+	uint64_t jobs = PINFOLD_JOBS_NONE;
+
+	if (!str_equal(value, "none") && str_parse_u64(value, 1, 1024, &jobs, err) < 0) {
+		error_prefix(err, "%s", row->name);
+		err->code = ERROR_USAGE;
+		return -1;
+	}
+	settings->jobs = (unsigned)jobs;
+	return 0;
+}
+
 #define FIELD(f) .kind = OPTION_FIELD, .field = (f)
 #define FLAG(m)  .kind = OPTION_FLAG, .offset = offsetof(struct settings, m)
 #define TEXT(m)  .kind = OPTION_TEXT, .offset = offsetof(struct settings, m)
 #define CALL(fn) .kind = OPTION_CALL, .call = (fn)
 #define IN(g, s) .group = GROUP_##g, .sets = OPTIONS_##s
+/* Of verbs about workspaces too. */
+#define IN_TOO(g, s) .group = GROUP_##g, .sets = OPTIONS_##s | OPTIONS_MATERIALIZE
 
 /* clang-format off */
 static const struct option_row option_rows[] = {
-	{"--policy", 'p', "NAME|FILE", IN(POLICY, POLICY), CALL(set_policy_name), .help =
+	{"--policy", 'p', "NAME|FILE", IN_TOO(POLICY, POLICY), CALL(set_policy_name), .help =
 		"what to enforce: a built-in (see \"pinfold policy list\") or a JSON file; default :read-only"},
-	{"--policy-json", 0, "TEXT", IN(POLICY, POLICY), CALL(set_policy_text), .help =
+	{"--policy-json", 0, "TEXT", IN_TOO(POLICY, POLICY), CALL(set_policy_text), .help =
 		"the policy itself, as JSON text"},
 	{"--backend", 0, "auto|namespaces|none", IN(POLICY, POLICY), FIELD("backend"), .help =
 		"what isolates; auto never falls to none"},
@@ -214,6 +243,17 @@ static const struct option_row option_rows[] = {
 	{"--kill-after", 0, "T", IN(LIMITS, RUN), CALL(set_kill_after), .help =
 		"at a time-out or cancellation send SIGTERM first and SIGKILL to the tree after T; default 0: SIGKILL at once"},
 
+	{"--base", 0, "DIR", IN(WORKSPACE, MATERIALIZE), TEXT(base), .help =
+		"what relative sources are relative to, and absolute ones must lie below; default: the manifest's directory"},
+	{"--grant", 0, "PATH[:ro]", IN(WORKSPACE, MATERIALIZE), CALL(add_grant), .help =
+		"sources may lie below PATH too; absolute; may be repeated, and the longest counts"},
+	{"--jobs", 0, "N|none", IN(WORKSPACE, MATERIALIZE), CALL(set_jobs), .help =
+		"how many entries are copied, fetched or unpacked at a time; default 4"},
+	{"--ephemeral-only", 0, NULL, IN(WORKSPACE, MATERIALIZE), FLAG(ephemeral_only), .help =
+		"make anew what is ephemeral, and leave the rest as it is"},
+	{"--schema", 0, NULL, IN(WORKSPACE, MATERIALIZE), FLAG(schema), .help =
+		"print the JSON Schema of manifests"},
+
 	{"--stdin", 0, "FILE|-|none", IN(STREAMS, RUN), TEXT(stdin_from), .help =
 		"standard input from FILE, from pinfold's own (-), or none; default: -, or none where output is captured"},
 	{"--capture", 0, NULL, IN(STREAMS, RUN), FLAG(capture), .help =
@@ -229,13 +269,13 @@ static const struct option_row option_rows[] = {
 		"write the result JSON to F, which is replaced at once when it is complete"},
 	{"--result-fd", 0, "N", IN(TELLING, RUN), CALL(set_result_fd), .help =
 		"write the result JSON to descriptor N"},
-	{"--dry-run", 0, NULL, IN(TELLING, RUN), FLAG(dry_run), .help =
-		"print the plan as JSON and start nothing"},
+	{"--dry-run", 0, NULL, IN_TOO(TELLING, RUN), FLAG(dry_run), .help =
+		"print what would be done, for run the plan as JSON, and start or touch nothing"},
 	{"--trace-setup", 0, NULL, IN(TELLING, RUN), FLAG(trace_setup), .help =
 		"say on stderr at the end where the time of the launch went, step by step"},
 	{"--verbose", 'v', NULL, IN(TELLING, RUN), FLAG(verbose), .help =
 		"say on stderr beforehand what is not enforced, and why"},
-	{"--quiet", 'q', NULL, IN(TELLING, RUN), FLAG(quiet), .help =
+	{"--quiet", 'q', NULL, IN_TOO(TELLING, RUN), FLAG(quiet), .help =
 		"no notes on stderr; errors are still told"},
 	{"--help", 'h', NULL, IN(TELLING, COMMON), FLAG(help), .help =
 		"this text"},
@@ -257,6 +297,7 @@ const char *cli_option_group_title(enum option_group group)
 		[GROUP_NETWORK] = "Network",
 		[GROUP_ENVIRONMENT] = "Environment",
 		[GROUP_LIMITS] = "Limits (times: 500ms 30s 5m 1h; sizes: K M G T, 1K is 1024; \"none\" lifts one)",
+		[GROUP_WORKSPACE] = "Workspaces",
 		[GROUP_STREAMS] = "Streams",
 		[GROUP_TELLING] = "What is told",
 	};

@@ -12,6 +12,7 @@ enum {
 	OPTIONS_COMMON = 1 << 0, /* every verb */
 	OPTIONS_POLICY = 1 << 1, /* verbs that use a policy */
 	OPTIONS_RUN = 1 << 2,    /* verbs about a command: run, check, wrap */
+	OPTIONS_MATERIALIZE = 1 << 3,
 };
 
 enum option_group {
@@ -21,6 +22,7 @@ enum option_group {
 	GROUP_NETWORK,
 	GROUP_ENVIRONMENT,
 	GROUP_LIMITS,
+	GROUP_WORKSPACE,
 	GROUP_STREAMS,
 	GROUP_TELLING,
 	_GROUP_COUNT

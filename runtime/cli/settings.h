@@ -37,6 +37,13 @@ struct settings {
 	bool capture;
 	bool relay; /* --max-output was given */
 	bool tty;
+	/* workspaces */
+	const char *base;
+	const char **grants;
+	size_t n_grants;
+	unsigned jobs; /* 0: not said */
+	bool ephemeral_only;
+	bool schema;
 	/* what is told, and where */
 	bool json;
 	const char *events_file;
