@@ -32,6 +32,7 @@
 #include "base/str.h"
 #include "base/tree.h"
 #include "runtime/workspace/exclude.h"
+#include "runtime/workspace/link_inside.h"
 
 #define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 #define SHOWN      200
@@ -294,6 +295,25 @@ static int make_directory(struct dir_copy *copy, const struct tree_entry *entry,
 	return work_count(copy->options->work, 1, 0, entry->path, err) < 0 ? -1 : TREE_GO_ON;
 }
 
+/* Nothing is ever written through what is made here: the copy goes down by directories alone. */
+static int copy_link(struct dir_copy *copy, const struct tree_entry *entry, struct error *err)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlinkat(entry->dirfd, entry->name, target, sizeof target);
+
+	if (length < 0 || (size_t)length >= sizeof target)
+		return refuse(ERROR_LOCAL_DIR_READ, entry->path, "path_changed_during_copy",
+			"cannot be read as a symlink", err);
+	target[length] = '\0';
+	if (!link_stays_inside(entry->path, target))
+		return refuse(ERROR_LOCAL_DIR_READ, entry->path, "symlink_not_supported",
+			"is a symlink that leads out of the entry, or might", err);
+	if (symlinkat(target, copy->target.fd, entry->name) < 0)
+		return fail_target(entry->path, "make", err);
+	copy->totals->links++;
+	return work_count(copy->options->work, 1, 0, entry->path, err) < 0 ? -1 : TREE_PASS_OVER;
+}
+
 static int copy_entry(void *ctx, const struct tree_entry *entry, struct error *err)
 {
 	struct dir_copy *copy = ctx;
@@ -311,6 +331,8 @@ static int copy_entry(void *ctx, const struct tree_entry *entry, struct error *e
 		return TREE_PASS_OVER;
 	if (strlen(entry->path) >= PATH_MAX)
 		return error_set(err, ERROR_LIMIT, "copy", "the tree has a path of more than %d bytes", PATH_MAX - 1);
+	if (S_ISLNK(entry->status->st_mode) && copy->options->links_inside)
+		return copy_link(copy, entry, err);
 	if (check_kind(ERROR_LOCAL_DIR_READ, entry->path, entry->status->st_mode, err) < 0)
 		return -1;
 	if (S_ISDIR(entry->status->st_mode))

@@ -10,6 +10,7 @@
 #ifndef WORKSPACE_LOCAL_H
 #define WORKSPACE_LOCAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,12 +21,14 @@
 struct local_options {
 	const char *const *exclude; /* patterns, see exclude.h; what one matches is not even looked at */
 	size_t n_exclude;
-	mode_t file_mode; /* 0: 0755 where the owner of the source may execute it, else 0644 */
+	mode_t file_mode;  /* 0: 0755 where the owner of the source may execute it, else 0644 */
+	bool links_inside; /* symlinks of which link_stays_inside() is true are made anew; else none is admitted */
 	struct work *work;
 };
 
 struct local_totals { /* added to */
 	uint64_t files;
+	uint64_t links;
 	uint64_t directories; /* below the root */
 	uint64_t bytes;       /* the lengths of the files, holes included */
 };

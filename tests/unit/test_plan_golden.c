@@ -220,7 +220,7 @@ static __attribute__((noinline)) void check_plan(
 Test(plan_golden, built_in_policies)
 {
 	static const char *const policies[] = {
-		":read-only", ":workspace-write", ":eval", ":strict", ":unconfined", ":archive"};
+		":read-only", ":workspace-write", ":eval", ":strict", ":unconfined", ":archive", ":git"};
 	static const char *const hosts[] = {"full", "full-user"};
 	struct world world;
 

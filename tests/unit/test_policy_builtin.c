@@ -52,7 +52,7 @@ static size_t count(const struct policy *policy, enum policy_access access)
 Test(policy_builtin, the_list)
 {
 	static const char *const names[] = {
-		":read-only", ":workspace-write", ":eval", ":strict", ":unconfined", ":archive"};
+		":read-only", ":workspace-write", ":eval", ":strict", ":unconfined", ":archive", ":git"};
 	const size_t n = sizeof names / sizeof *names;
 
 	for (size_t i = 0; i < n; i++) {
@@ -172,6 +172,15 @@ Test(policy_builtin, archive_writes_the_workspace_and_no_more)
 	cr_expect_eq(resolve(archive)->network, NETWORK_NONE);
 	cr_expect_str_eq(resolve(archive)->seccomp_profile, ":strict");
 	cr_expect_eq(count(resolve(archive), ACCESS_WRITE), 1);
+}
+
+Test(policy_builtin, git_writes_the_workspace_and_has_no_network_of_itself)
+{
+	cleanup_with(policy_document_freep) struct policy_document *git = load(":git");
+
+	cr_expect_eq(resolve(git)->root, ROOT_SYSTEM);
+	cr_expect_eq(resolve(git)->network, NETWORK_NONE);
+	cr_expect_eq(count(resolve(git), ACCESS_WRITE), 1);
 }
 
 /* What is shown is itself a policy, and means the same. */
