@@ -6,15 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -22,6 +17,7 @@
 #include "base/monotime.h"
 #include "base/sys.h"
 #include "tests/unit/harness.h"
+#include "tests/unit/openat2.h"
 
 typedef int (*open_fn)(int dirfd, const char *path, int flags, mode_t mode);
 
@@ -196,23 +192,6 @@ static void check_rows(open_fn open_it, const char *way)
 		check_row(&rows[i], open_it, way);
 }
 
-/* What an outer filter does to openat2. */
-static void refuse_openat2(int sys_errno)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)sys_errno),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-
-	cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	cr_assert_eq(sys_seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program), 0);
-	cr_assert_eq(sys_openat2(tree, "dir", O_PATH, 0, 0), -1);
-	cr_assert_eq(errno, sys_errno);
-}
-
 Test(beneath, openat2)
 {
 	int fd = sys_openat2(tree, "dir", O_PATH, 0, 0);
@@ -230,13 +209,13 @@ Test(beneath, walk)
 
 Test(beneath, openat2_missing)
 {
-	refuse_openat2(ENOSYS);
+	openat2_refuse(ENOSYS);
 	check_rows(beneath_open, "ENOSYS");
 }
 
 Test(beneath, openat2_forbidden)
 {
-	refuse_openat2(EPERM);
+	openat2_refuse(EPERM);
 	check_rows(beneath_open, "EPERM");
 }
 
@@ -367,7 +346,7 @@ static void check_parents(void)
 Test(beneath, parent)
 {
 	check_parents();
-	refuse_openat2(EPERM);
+	openat2_refuse(EPERM);
 	check_parents();
 }
 

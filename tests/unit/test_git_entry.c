@@ -434,8 +434,8 @@ Test(git_entry, limits_are_met_before_anything_is_written)
 	struct work work = WORK_INIT;
 	struct error err;
 
-	sh("cd r; head -c 300M /dev/zero > big; git add big; git commit -qm big; rm big");
-	work.bytes_max = 100 << 20;
+	sh("cd r; head -c 40M /dev/zero > big; git add big; git commit -qm big; rm big");
+	work.bytes_max = 20 << 20;
 	cr_expect_eq(fetch_limited(&work, "r", NULL, NULL, &err), -1);
 	cr_expect_eq(err.code, ERROR_LIMIT, "%s", err.text);
 	cr_expect_not_null(strstr(err.text, "\"big\""), "%s", err.text);

@@ -389,6 +389,71 @@ Test(local, a_tree_deeper_than_a_path_is_refused_and_removed)
 	cr_assert_eq(mkdirat(tree, "target", 0700), 0);
 }
 
+/* Told of the first piece, another file takes the name, or it goes. */
+static void replace(void *context, uint64_t files, uint64_t bytes)
+{
+	(void)files;
+	(void)bytes;
+	(void)renameat(tree, "other", source, context);
+}
+
+static void take_away(void *context, uint64_t files, uint64_t bytes)
+{
+	(void)files;
+	(void)bytes;
+	(void)unlinkat(source, context, 0);
+}
+
+Test(local, a_file_that_is_replaced_while_it_is_copied)
+{
+	static void (*const acts[])(void *, uint64_t, uint64_t) = {replace, take_away};
+	static char name[] = "file";
+
+	for (size_t i = 0; i < 4; i++) {
+		struct work work = WORK_INIT;
+		const struct local_options options = {.work = &work};
+		struct local_totals totals = {0};
+		struct error err = {0}, clear = {0};
+
+		put(source, name, "12345", 0644);
+		put(tree, "other", "other", 0644);
+		work.tell = acts[i % 2];
+		work.context = name;
+		if (i < 2)
+			expect_error(local_copy_file(source, name, target, "file", &options, &totals, &err), &err,
+				ERROR_LOCAL_FILE_READ, "path_changed_during_copy", "\"file\"");
+		else
+			expect_error(local_copy_dir(source, target, &options, &totals, &err), &err,
+				ERROR_LOCAL_DIR_READ, "path_changed_during_copy", "\"file\"");
+		harness_ok(tree_remove(target, name, &clear), &clear);
+		harness_ok(tree_remove(source, name, &clear), &clear);
+		harness_ok(tree_remove(tree, "other", &clear), &clear);
+	}
+}
+
+Test(local, links_inside_are_made_anew_where_they_may)
+{
+	struct work work = WORK_INIT;
+	const struct local_options options = {.work = &work, .links_inside = true};
+	struct local_totals totals = {0};
+	struct error err = {0};
+	char content[16] = "";
+
+	mkdir_in(source, "d");
+	put(source, "file", "x", 0644);
+	cr_assert_eq(symlinkat("../file", source, "d/up"), 0);
+	cr_assert_eq(symlinkat("nowhere", source, "d/dangling"), 0);
+	harness_ok(local_copy_dir(source, target, &options, &totals, &err), &err);
+	cr_expect(totals.links == 2 && totals.files == 1);
+	cr_expect_eq(readlinkat(target, "d/up", content, sizeof content - 1), 7);
+	cr_expect_str_eq(content, "../file");
+	cr_assert_eq(symlinkat("../../file", source, "d/z"), 0);
+	harness_ok(tree_remove(target, "d", &err), &err);
+	harness_ok(tree_remove(target, "file", &err), &err);
+	expect_error(local_copy_dir(source, target, &options, &totals, &err), &err, ERROR_LOCAL_DIR_READ,
+		"symlink_not_supported", "\"d/z\"");
+}
+
 struct swapper {
 	pthread_t thread;
 	const char *turn, *decoy; /* in `tree` */
