@@ -40,6 +40,7 @@ typedef struct pinfold_report pinfold_report;
 typedef struct pinfold_run pinfold_run;
 typedef struct pinfold_result pinfold_result;
 typedef struct pinfold_manifest pinfold_manifest;
+typedef struct pinfold_extraction pinfold_extraction;
 
 /* The version of the library that is loaded, "MAJOR.MINOR.PATCH". */
 PINFOLD_API const char *pinfold_version(void);
@@ -218,8 +219,8 @@ PINFOLD_API pinfold_result *pinfold_result_free(pinfold_result *result);
 
 /* --- workspaces: manifests -----------------------------------------------------------------------------------------
  * A manifest says what a workspace is made of (docs/manifest.md): files of its own, and copies from this machine. Who
- * wrote it need not be trusted: what it may take is said here and nowhere else. load: its base directory, which relative
- * sources are below, is that of the file. parse: the same from memory, without a base directory. */
+ * wrote it need not be trusted: what it may take is said here and nowhere else. load: its base directory, which
+ * relative sources are below, is that of the file. parse: the same from memory, without a base directory. */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_load(
 	const char *path, pinfold_manifest **ret_manifest, pinfold_error **err);
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_parse(
@@ -262,6 +263,25 @@ PINFOLD_API void pinfold_environment_free(char **environment);
 /* The JSON Schema (draft 2020-12) of manifests; freed with pinfold_string_free(). */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_schema(char **ret_json, pinfold_error **err);
 PINFOLD_API pinfold_manifest *pinfold_manifest_free(pinfold_manifest *manifest);
+
+/* --- workspaces: archives ------------------------------------------------------------------------------------------
+ * A tar or zip archive that nobody trusts, taken apart by a program of its own inside a boundary, and refused as a whole
+ * where any of it breaks a rule or a limit (docs/archives.md). fd: borrowed; a pipe will do. label names it in messages. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_extraction_new(
+	int fd, const char *label, pinfold_extraction **ret_extraction, pinfold_error **err);
+/* What a flag of `pinfold extract` says, without its dashes: "max-extracted", "64M". origin names who said it. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_extraction_set(
+	pinfold_extraction *extraction, const char *option, const char *value, const char *origin, pinfold_error **err);
+/* A descriptor (borrowed, never read) that becomes readable when what is going on is to end early, with the error
+ * "cancelled". -1: none. */
+PINFOLD_API void pinfold_extraction_set_cancel_fd(pinfold_extraction *extraction, int fd);
+/* Told while it is extracted: how many members and bytes so far. */
+PINFOLD_API void pinfold_extraction_on_progress(pinfold_extraction *extraction, pinfold_progress_fn fn, void *userdata);
+/* All of it into `destination`, a directory that is made where only its last part lacks, or nothing: on failure it is
+ * as it was before. ret_json: pinfold.extraction/1, freed with pinfold_string_free(). Once for each extraction. */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_extract(pinfold_host *host, pinfold_extraction *extraction,
+	const char *destination, char **ret_json, pinfold_error **err);
+PINFOLD_API pinfold_extraction *pinfold_extraction_free(pinfold_extraction *extraction);
 
 /* --- upkeep --------------------------------------------------------------------------------------------------------
  * Removes what dead runs left behind (cgroups); never touches a live one. ret_removed: how many things. */

@@ -28,6 +28,7 @@ CLEANUP_DEFINE(pinfold_result, pinfold_result_free)
 static int pass_error(pinfold_error *from, const char *what, struct error *err)
 {
 	*err = from->error;
+	err->op[0] = '\0'; /* it happened in the course of what the caller does */
 	(void)pinfold_error_free(from);
 	return error_prefix(err, "%s", what);
 }

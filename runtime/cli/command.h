@@ -37,6 +37,7 @@ int cli_check(const struct settings *settings);
 int cli_wrap(const struct settings *settings);
 int cli_materialize(const struct settings *settings);
 int cli_policy(const struct settings *settings);
+int cli_extract(const struct settings *settings);
 int cli_gc(const struct settings *settings);
 int cli_version(const struct settings *settings);
 int cli_help(const struct settings *settings);

@@ -83,6 +83,18 @@ static const char materialize_text[] =
 	"\n"
 	"exit status: 0 done; 1 the manifest, or a source of it, is refused; 2 usage; 125 failure; 128+n ended by signal n.\n";
 
+static const char extract_text[] =
+	"ARCHIVE is tar (plain, gzip, xz, zstd, bzip2) or zip, told by its content; \"-\" is standard input. It is\n"
+	"judged as a whole before anything is written, by a program in a boundary of its own. Absolute names, \"..\",\n"
+	"links, devices, and a name that comes twice make pinfold refuse it; DEST is then as it was. DEST is made\n"
+	"where its last part lacks; in one that exists, files replace files and nothing else.\n"
+	"\n"
+	"examples:\n"
+	"  pinfold extract vendor.tar.zst ./vendor --strip-components 1\n"
+	"  curl -L https://example.org/data.zip | pinfold extract - ./data --max-extracted 200M --json\n"
+	"\n"
+	"exit status: 0 extracted; 1 refused; 128+n ended by signal n; 125 pinfold itself failed.\n";
+
 static const struct verb verbs[] = {
 	{"run", "run [options] [--] CMD [ARG...]\nrun [options] -c STRING [ARG...]",
 		"confine a command, supervise it, pass its exit status on", run_text,
@@ -97,6 +109,8 @@ static const struct verb verbs[] = {
 		false, 2, false, cli_policy},
 	{"materialize", "materialize [options] MANIFEST DEST\nmaterialize --schema", "build a workspace from a manifest",
 		materialize_text, OPTIONS_COMMON | OPTIONS_MATERIALIZE, false, 2, false, cli_materialize},
+	{"extract", "extract [options] ARCHIVE DEST", "take apart an archive that nobody has to trust", extract_text,
+		OPTIONS_COMMON | OPTIONS_ARCHIVE, false, 2, false, cli_extract},
 	{"gc", "gc", "remove what dead runs left behind", "", OPTIONS_COMMON, false, 0, false, cli_gc},
 	{"version", "version", "the version of the library in use", "", OPTIONS_COMMON, false, 0, false, cli_version},
 	{"help", "help [VERB]", "this text, or all about one verb", "", OPTIONS_COMMON, false, 1, false, cli_help},

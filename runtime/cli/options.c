@@ -254,6 +254,23 @@ static const struct option_row option_rows[] = {
 	{"--schema", 0, NULL, IN(WORKSPACE, MATERIALIZE), FLAG(schema), .help =
 		"print the JSON Schema of manifests"},
 
+	{"--max-input", 0, "S", IN(ARCHIVE, ARCHIVE), FIELD("max-input"), .help =
+		"bytes of the archive itself; default 1G"},
+	{"--max-extracted", 0, "S", IN(ARCHIVE, ARCHIVE), FIELD("max-extracted"), .help =
+		"bytes of all files together, as they come out; default 4G"},
+	{"--max-members", 0, "N", IN(ARCHIVE, ARCHIVE), FIELD("max-members"), .help =
+		"members, with the directories that their names imply; default 100000"},
+	{"--max-ratio", 0, "N", IN(ARCHIVE, ARCHIVE), FIELD("max-ratio"), .help =
+		"how many times as many bytes may come out as go in, once 64M are out; default 200"},
+	{"--timeout", 0, "T", IN(ARCHIVE, ARCHIVE), FIELD("timeout"), .help =
+		"end the extraction after this time; default 10m"},
+	{"--strip-components", 0, "N", IN(ARCHIVE, ARCHIVE), FIELD("strip-components"), .help =
+		"take the first N parts of each name away; members with no more than that are left out"},
+	{"--links", 0, "none|inside", IN(ARCHIVE, ARCHIVE), FIELD("links"), .help =
+		"inside: make symbolic links whose target stays in the destination; default none: refuse the archive"},
+	{"--portable", 0, NULL, IN(ARCHIVE, ARCHIVE), .kind = OPTION_FIXED, .field = "portable", .value = "true", .help =
+		"refuse names that differ in case alone"},
+
 	{"--stdin", 0, "FILE|-|none", IN(STREAMS, RUN), TEXT(stdin_from), .help =
 		"standard input from FILE, from pinfold's own (-), or none; default: -, or none where output is captured"},
 	{"--capture", 0, NULL, IN(STREAMS, RUN), FLAG(capture), .help =
@@ -298,6 +315,7 @@ const char *cli_option_group_title(enum option_group group)
 		[GROUP_ENVIRONMENT] = "Environment",
 		[GROUP_LIMITS] = "Limits (times: 500ms 30s 5m 1h; sizes: K M G T, 1K is 1024; \"none\" lifts one)",
 		[GROUP_WORKSPACE] = "Workspaces",
+		[GROUP_ARCHIVE] = "Archive (sizes: K M G T; \"none\" lifts a limit)",
 		[GROUP_STREAMS] = "Streams",
 		[GROUP_TELLING] = "What is told",
 	};

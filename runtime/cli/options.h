@@ -13,6 +13,7 @@ enum {
 	OPTIONS_POLICY = 1 << 1, /* verbs that use a policy */
 	OPTIONS_RUN = 1 << 2,    /* verbs about a command: run, check, wrap */
 	OPTIONS_MATERIALIZE = 1 << 3,
+	OPTIONS_ARCHIVE = 1 << 4, /* verbs that take an archive apart */
 };
 
 enum option_group {
@@ -23,6 +24,7 @@ enum option_group {
 	GROUP_ENVIRONMENT,
 	GROUP_LIMITS,
 	GROUP_WORKSPACE,
+	GROUP_ARCHIVE,
 	GROUP_STREAMS,
 	GROUP_TELLING,
 	_GROUP_COUNT
