@@ -1,8 +1,7 @@
-/* What is copied of this machine, what is refused, and what happens where the source changes meanwhile. */
+/* What is copied of this machine, what is refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,109 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/monotime.h"
 #include "base/tree.h"
 #include "runtime/workspace/local.h"
 #include "tests/unit/harness.h"
+#include "tests/unit/local_scene.h"
 
-static char tree_path[256];
-static int tree = -1, source = -1, target = -1;
-
-static int make_dir(int at, const char *path)
-{
-	cr_assert_eq(mkdirat(at, path, 0700), 0, "%s: %s", path, strerror(errno));
-	return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static void setup(void)
-{
-	tree = harness_tmpdir(tree_path, sizeof tree_path);
-	source = make_dir(tree, "source");
-	target = make_dir(tree, "target");
-}
-
-static void teardown(void)
-{
-	(void)fd_close(source);
-	(void)fd_close(target);
-	(void)fd_close(tree);
-	harness_rm_tree(tree_path);
-	harness_leak_check();
-}
-
-TestSuite(local, .init = setup, .fini = teardown, .timeout = 100);
-
-static void put(int at, const char *path, const char *content, mode_t mode)
-{
-	cleanup_close int fd = openat(at, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	cr_assert_geq(fd, 0, "%s: %s", path, strerror(errno));
-	cr_assert_eq(fd_write_all(fd, content, strlen(content)), 0);
-	cr_assert_eq(fchmod(fd, mode), 0);
-}
-
-static void mkdir_in(int at, const char *path)
-{
-	(void)fd_close(make_dir(at, path));
-}
-
-static struct stat look(int at, const char *path)
-{
-	struct stat status = {0};
-
-	cr_expect_eq(fstatat(at, path, &status, AT_SYMLINK_NOFOLLOW), 0, "%s: %s", path, strerror(errno));
-	return status;
-}
-
-static bool exists(int at, const char *path)
-{
-	struct stat status;
-
-	return fstatat(at, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static void expect_content(int at, const char *path, const char *expected)
-{
-	cleanup_close int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
-	char content[64] = "";
-
-	cr_expect_geq(read(fd, content, sizeof content - 1), 0, "%s", path);
-	cr_expect_str_eq(content, expected, "%s", path);
-}
-
-static const char *reason_of(const struct error *err)
-{
-	for (size_t i = 0; i < err->n_context; i++) {
-		if (strcmp(err->context[i].key, "reason") == 0)
-			return err->context[i].value;
-	}
-	return "";
-}
-
-static void expect_error(int r, const struct error *err, enum error_code code, const char *reason, const char *named)
-{
-	cr_expect_eq(r, -1, "%s was not refused", named);
-	cr_expect_eq(err->code, code, "%s: %s", error_code_name(err->code), err->text);
-	cr_expect_str_eq(reason_of(err), reason, "%s: %s", named, err->text);
-	cr_expect_not_null(strstr(err->text, named), "\"%s\" does not name %s", err->text, named);
-}
-
-static int copy_dir(struct work *work, struct error *err)
-{
-	const struct local_options options = {.work = work};
-	struct local_totals totals = {0};
-
-	return local_copy_dir(source, target, &options, &totals, err);
-}
-
-static int copy_file_of(const char *src, struct error *err)
-{
-	struct work work = WORK_INIT;
-	const struct local_options options = {.work = &work};
-	struct local_totals totals = {0};
-
-	return local_copy_file(source, src, target, "copy", &options, &totals, err);
-}
+TestSuite(local, .init = local_scene_setup, .fini = local_scene_teardown, .timeout = 100);
 
 /* A FIFO without a writer, a socket, and, as root, devices. */
 static size_t make_specials(int at, const char *const **ret_names)
@@ -389,48 +291,6 @@ Test(local, a_tree_deeper_than_a_path_is_refused_and_removed)
 	cr_assert_eq(mkdirat(tree, "target", 0700), 0);
 }
 
-/* Told of the first piece, another file takes the name, or it goes. */
-static void replace(void *context, uint64_t files, uint64_t bytes)
-{
-	(void)files;
-	(void)bytes;
-	(void)renameat(tree, "other", source, context);
-}
-
-static void take_away(void *context, uint64_t files, uint64_t bytes)
-{
-	(void)files;
-	(void)bytes;
-	(void)unlinkat(source, context, 0);
-}
-
-Test(local, a_file_that_is_replaced_while_it_is_copied)
-{
-	static void (*const acts[])(void *, uint64_t, uint64_t) = {replace, take_away};
-	static char name[] = "file";
-
-	for (size_t i = 0; i < 4; i++) {
-		struct work work = WORK_INIT;
-		const struct local_options options = {.work = &work};
-		struct local_totals totals = {0};
-		struct error err = {0}, clear = {0};
-
-		put(source, name, "12345", 0644);
-		put(tree, "other", "other", 0644);
-		work.tell = acts[i % 2];
-		work.context = name;
-		if (i < 2)
-			expect_error(local_copy_file(source, name, target, "file", &options, &totals, &err), &err,
-				ERROR_LOCAL_FILE_READ, "path_changed_during_copy", "\"file\"");
-		else
-			expect_error(local_copy_dir(source, target, &options, &totals, &err), &err,
-				ERROR_LOCAL_DIR_READ, "path_changed_during_copy", "\"file\"");
-		harness_ok(tree_remove(target, name, &clear), &clear);
-		harness_ok(tree_remove(source, name, &clear), &clear);
-		harness_ok(tree_remove(tree, "other", &clear), &clear);
-	}
-}
-
 Test(local, links_inside_are_made_anew_where_they_may)
 {
 	struct work work = WORK_INIT;
@@ -452,108 +312,4 @@ Test(local, links_inside_are_made_anew_where_they_may)
 	harness_ok(tree_remove(target, "file", &err), &err);
 	expect_error(local_copy_dir(source, target, &options, &totals, &err), &err, ERROR_LOCAL_DIR_READ,
 		"symlink_not_supported", "\"d/z\"");
-}
-
-struct swapper {
-	pthread_t thread;
-	const char *turn, *decoy; /* in `tree` */
-	bool stop;                /* atomic */
-	unsigned swaps;           /* atomic */
-};
-
-static void *swap_until_stopped(void *userdata)
-{
-	struct swapper *swapper = userdata;
-
-	while (!__atomic_load_n(&swapper->stop, __ATOMIC_RELAXED)) {
-		if (renameat2(tree, swapper->turn, tree, swapper->decoy, RENAME_EXCHANGE) < 0)
-			return swapper;
-		(void)__atomic_add_fetch(&swapper->swaps, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-/* Copies until both ends were seen often; what is copied never is the content of the secret. */
-static void copy_while_swapping(const char *turn, const char *decoy, int (*copy)(struct error *err), const char *file)
-{
-	struct swapper swapper = {.turn = turn, .decoy = decoy};
-	uint64_t deadline = monotime_after_ns(40 * NS_PER_S);
-	unsigned copied = 0, refused = 0;
-	void *failed = NULL;
-
-	cr_assert_eq(pthread_create(&swapper.thread, NULL, swap_until_stopped, &swapper), 0);
-	while ((copied < 50 || refused < 50 || __atomic_load_n(&swapper.swaps, __ATOMIC_RELAXED) <= 10000) &&
-		monotime_ns() < deadline) {
-		struct error err = {0}, clear = {0};
-
-		if (copy(&err) == 0) {
-			expect_content(target, file, "inside");
-			copied++;
-		} else {
-			cr_expect(err.code == ERROR_LOCAL_FILE_READ || err.code == ERROR_LOCAL_DIR_READ, "%s", err.text);
-			refused++;
-		}
-		harness_ok(tree_remove(target, "copy", &clear), &clear);
-	}
-	__atomic_store_n(&swapper.stop, true, __ATOMIC_RELAXED);
-	cr_assert_eq(pthread_join(swapper.thread, &failed), 0);
-	cr_expect_null(failed, "the swapping did not work");
-	cr_expect(copied >= 50 && refused >= 50 && swapper.swaps > 10000, "%u copied, %u refused, %u swaps", copied,
-		refused, swapper.swaps);
-}
-
-static int copy_swapped_file(struct error *err)
-{
-	return copy_file_of("copy/file", err);
-}
-
-static int copy_swapped_dir(struct error *err)
-{
-	struct work work = WORK_INIT;
-
-	return copy_dir(&work, err);
-}
-
-static void prepare_swap(void)
-{
-	mkdir_in(source, "copy");
-	put(source, "copy/file", "inside", 0644);
-	mkdir_in(tree, "outside");
-	put(tree, "outside/file", "secret", 0644);
-}
-
-Test(local, a_file_swapped_with_a_link)
-{
-	prepare_swap();
-	cr_assert_eq(symlinkat("../../outside/file", tree, "decoy"), 0);
-	copy_while_swapping("source/copy/file", "decoy", copy_swapped_file, "copy");
-}
-
-Test(local, its_directory_swapped_with_a_link)
-{
-	prepare_swap();
-	cr_assert_eq(symlinkat("../outside", tree, "decoy"), 0);
-	copy_while_swapping("source/copy", "decoy", copy_swapped_file, "copy");
-}
-
-Test(local, a_file_in_a_tree_swapped_with_a_link)
-{
-	prepare_swap();
-	cr_assert_eq(symlinkat("../../outside/file", tree, "decoy"), 0);
-	copy_while_swapping("source/copy/file", "decoy", copy_swapped_dir, "copy/file");
-}
-
-Test(local, a_directory_in_a_tree_swapped_with_a_link)
-{
-	prepare_swap();
-	cr_assert_eq(symlinkat("../outside", tree, "decoy"), 0);
-	copy_while_swapping("source/copy", "decoy", copy_swapped_dir, "copy/file");
-}
-
-/* No writer ever comes: a copy that opened the FIFO would stand still until the test's time is over. */
-Test(local, a_file_swapped_with_a_fifo)
-{
-	prepare_swap();
-	cr_assert_eq(mkfifoat(tree, "decoy", 0600), 0);
-	copy_while_swapping("source/copy/file", "decoy", copy_swapped_dir, "copy/file");
 }
