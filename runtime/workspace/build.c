@@ -15,6 +15,7 @@
 #include "base/beneath.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "runtime/workspace/git.h"
 #include "runtime/workspace/local.h"
 
 #define EXCLUDES_MAX (MANIFEST_EXCLUDES_MAX + 1)
@@ -86,13 +87,37 @@ static int build_local_dir(
 	return local_copy_dir(source_fd, target_fd, &options, &totals, err);
 }
 
+static int open_local_repo(
+	const struct materialize_options *options, const struct manifest_entry *entry, struct error *err)
+{
+	struct source_place place;
+	int fd;
+
+	if (sources_find(options->sources, entry->repo, ERROR_GIT_CLONE, &place, err) < 0)
+		return -1;
+	fd = local_open_dir(place.dirfd, place.path[0] != '\0' ? place.path : ".", err);
+	if (fd < 0 && err != NULL && err->code == ERROR_LOCAL_DIR_READ)
+		err->code = ERROR_GIT_CLONE;
+	return fd;
+}
+
 static int build_git_repo(
 	const struct build *build, const struct manifest_entry *entry, const char *name, struct error *err)
 {
-	(void)build;
-	(void)entry;
-	(void)name;
-	return error_set(err, ERROR_UNSUPPORTED, "build", "git_repo entries are not supported yet");
+	struct git_source source = {.repo = entry->repo, .repo_fd = -1, .ref = entry->ref, .subpath = entry->subpath};
+	cleanup_close int repo_fd = -1;
+	struct local_totals totals = {};
+
+	if (build->options->runner == NULL)
+		return error_set(err, ERROR_UNSUPPORTED, "build", "git_repo entries need a confined git");
+	if (!git_is_address(entry->repo)) {
+		repo_fd = open_local_repo(build->options, entry, err);
+		if (repo_fd < 0)
+			return -1;
+		source.repo_fd = repo_fd;
+	}
+	return git_fetch_entry(
+		build->options->runner, &source, build->stage_fd, name, build->options->work, &totals, err);
 }
 
 static int build_archive(
@@ -165,6 +190,20 @@ static int try_file(const struct materialize_options *options, const struct mani
 	return 0;
 }
 
+static int try_git_repo(const struct materialize_options *options, const struct manifest_entry *entry, struct error *err)
+{
+	struct git_source source = {.repo = entry->repo, .repo_fd = -1, .ref = entry->ref, .subpath = entry->subpath};
+	cleanup_close int fd = -1;
+
+	if (!git_is_address(entry->repo)) {
+		fd = open_local_repo(options, entry, err);
+		if (fd < 0)
+			return -1;
+		source.repo_fd = fd;
+	}
+	return git_check_source(&source, err);
+}
+
 int build_try(const struct materialize_options *options, const struct manifest_entry *entry, struct error *err)
 {
 	cleanup_close int fd = -1;
@@ -173,9 +212,9 @@ int build_try(const struct materialize_options *options, const struct manifest_e
 	case MANIFEST_LOCAL_FILE: return try_file(options, entry, ERROR_LOCAL_FILE_READ, err);
 	case MANIFEST_ARCHIVE: return try_file(options, entry, ERROR_WORKSPACE_ARCHIVE_READ, err);
 	case MANIFEST_LOCAL_DIR: fd = open_local_dir(options, entry, err); return fd < 0 ? -1 : 0;
+	case MANIFEST_GIT_REPO: return try_git_repo(options, entry, err);
 	case MANIFEST_FILE:
 	case MANIFEST_DIR:
-	case MANIFEST_GIT_REPO:
 	case _MANIFEST_TYPE_COUNT: break;
 	}
 	return 0;

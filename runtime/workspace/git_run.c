@@ -159,7 +159,7 @@ static void put_in_line(const struct said *said, char *line, size_t size)
 static int refuse(
 	const char *const *arguments, const struct runner_outcome *outcome, const struct said *said, struct error *err)
 {
-	char line[SAID_MAX + 8], shown[SAID_SHOWN_MAX];
+	char line[SAID_MAX + 8], shown[SAID_SHOWN_MAX], status[32];
 	size_t length, skipped = 0;
 
 	put_in_line(said, line, sizeof line);
@@ -169,8 +169,9 @@ static int refuse(
 		skipped = length - (sizeof shown - 1) +
 			str_utf8_ceil(line + length - (sizeof shown - 1), sizeof shown - 1);
 	(void)str_printable(line + skipped, shown, sizeof shown);
-	error_set(err, ERROR_GIT_CLONE, "git", "git %s: %s%s%s", arguments[0], outcome->told,
-		shown[0] != '\0' ? ": " : "", shown);
+	(void)snprintf(status, sizeof status, "exit status %d", outcome->exit_code);
+	error_set(err, ERROR_GIT_CLONE, "git", "git %s: %s%s%s", command_of(arguments),
+		outcome->end == RUNNER_EXITED ? status : outcome->told, shown[0] != '\0' ? ": " : "", shown);
 	return GIT_REFUSED;
 }
 
