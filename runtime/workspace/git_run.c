@@ -156,6 +156,14 @@ static void put_in_line(const struct said *said, char *line, size_t size)
 	line[used] = '\0';
 }
 
+/* The first word that is no option. */
+static const char *command_of(const char *const *arguments)
+{
+	while (arguments[0][0] == '-' && arguments[1] != NULL)
+		arguments++;
+	return arguments[0];
+}
+
 static int refuse(
 	const char *const *arguments, const struct runner_outcome *outcome, const struct said *said, struct error *err)
 {
