@@ -239,6 +239,9 @@ PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_grant_policy(
 #define PINFOLD_JOBS_NONE ((unsigned)-1)
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_set_jobs(
 	pinfold_manifest *manifest, unsigned jobs, pinfold_error **err);
+/* What may be made in all, directories counted as files; at least 1 each; UINT64_MAX: no limit. Default: 1000000, 16 GiB. Beyond: "limit". */
+PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_set_limits(
+	pinfold_manifest *manifest, uint64_t files, uint64_t bytes, pinfold_error **err);
 /* A descriptor (borrowed, never read) that becomes readable when what is going on is to end early, with the error
  * "cancelled": an eventfd, a signalfd. -1: none. */
 PINFOLD_API void pinfold_manifest_set_cancel_fd(pinfold_manifest *manifest, int fd);

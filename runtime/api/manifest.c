@@ -15,12 +15,15 @@
 #include "runtime/workspace/receipt.h"
 #include "runtime/workspace/sources.h"
 
-#define JOBS_DEFAULT 4
+#define JOBS_DEFAULT      4
+#define FILES_MAX_DEFAULT 1000000
+#define BYTES_MAX_DEFAULT ((uint64_t)16 << 30)
 
 struct pinfold_manifest {
 	struct manifest *manifest;
 	struct sources *sources;
 	unsigned jobs; /* 0: as many as there are entries */
+	uint64_t files_max, bytes_max;
 	int cancel_fd;
 	pinfold_progress_fn progress;
 	void *userdata;
@@ -45,6 +48,8 @@ static int make(const void *text, size_t size, const char *label, pinfold_manife
 	if (manifest == NULL)
 		return error_no_memory(err);
 	manifest->jobs = JOBS_DEFAULT;
+	manifest->files_max = FILES_MAX_DEFAULT;
+	manifest->bytes_max = BYTES_MAX_DEFAULT;
 	manifest->cancel_fd = -1;
 	if (sources_new(&manifest->sources, err) < 0 ||
 		manifest_parse(text, size, label, &manifest->manifest, diag, err) < 0)
@@ -183,6 +188,19 @@ int pinfold_manifest_set_jobs(pinfold_manifest *manifest, unsigned jobs, pinfold
 	return 0;
 }
 
+int pinfold_manifest_set_limits(pinfold_manifest *manifest, uint64_t files, uint64_t bytes, pinfold_error **err)
+{
+	struct error error = {0};
+
+	if (files == 0 || bytes == 0) {
+		(void)error_set(&error, ERROR_USAGE, "limits", "a limit of a workspace is at least 1");
+		return api_fail(err, "manifest limits", &error, NULL);
+	}
+	manifest->files_max = files;
+	manifest->bytes_max = bytes;
+	return 0;
+}
+
 void pinfold_manifest_set_cancel_fd(pinfold_manifest *manifest, int fd)
 {
 	manifest->cancel_fd = fd;
@@ -210,6 +228,8 @@ static int materialize_it(pinfold_host *host, pinfold_manifest *manifest, const 
 	struct receipt receipt = {0};
 	int r;
 
+	work.files_max = manifest->files_max;
+	work.bytes_max = manifest->bytes_max;
 	work.cancel_fd = manifest->cancel_fd;
 	work.tell = manifest->progress;
 	work.context = manifest->userdata;

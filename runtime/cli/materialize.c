@@ -17,6 +17,9 @@
 #include "runtime/cli/signals.h"
 
 #define MANIFEST_BYTES_MAX ((size_t)16 << 20)
+/* Those of the library, where only one of the two is said. */
+#define FILES_MAX_DEFAULT 1000000
+#define BYTES_MAX_DEFAULT ((uint64_t)16 << 30)
 
 CLEANUP_DEFINE(pinfold_manifest, pinfold_manifest_free)
 
@@ -74,6 +77,12 @@ static int grant_policy(const struct settings *settings, pinfold_manifest *manif
 	return status;
 }
 
+static int set_limits(const struct settings *settings, pinfold_manifest *manifest, pinfold_error **error)
+{
+	return pinfold_manifest_set_limits(manifest, settings->files_max != 0 ? settings->files_max : FILES_MAX_DEFAULT,
+		settings->bytes_max != 0 ? settings->bytes_max : BYTES_MAX_DEFAULT, error);
+}
+
 /* Grants of flags come behind those of the policy, and so count for the same path. */
 static int configure(const struct settings *settings, pinfold_manifest *manifest)
 {
@@ -88,6 +97,8 @@ static int configure(const struct settings *settings, pinfold_manifest *manifest
 	for (size_t i = 0; i < settings->n_grants; i++)
 		if (pinfold_manifest_grant(manifest, settings->grants[i], &error) < 0)
 			return cli_fail_take(settings, error);
+	if ((settings->files_max != 0 || settings->bytes_max != 0) && set_limits(settings, manifest, &error) < 0)
+		return cli_fail_take(settings, error);
 	if (settings->jobs != 0 && pinfold_manifest_set_jobs(manifest, settings->jobs, &error) < 0)
 		return cli_fail_take(settings, error);
 	return CLI_DONE;

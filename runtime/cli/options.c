@@ -172,6 +172,31 @@ static int set_jobs(struct settings *settings, const struct option_row *row, con
 	return 0;
 }
 
+static int set_files_max(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
+{
+	settings->files_max = UINT64_MAX;
+	if (str_equal(value, "none") || str_parse_u64(value, 1, INT64_MAX, &settings->files_max, err) == 0)
+		return 0;
+	error_prefix(err, "%s", row->name);
+	err->code = ERROR_USAGE;
+	return -1;
+}
+
+static int set_bytes_max(struct settings *settings, const struct option_row *row, const char *value, struct error *err)
+{
+	settings->bytes_max = UINT64_MAX;
+	if (str_equal(value, "none"))
+		return 0;
+	if (str_parse_size(value, &settings->bytes_max, err) < 0) {
+		error_prefix(err, "%s", row->name);
+		err->code = ERROR_USAGE;
+		return -1;
+	}
+	return settings->bytes_max > 0
+		? 0
+		: error_set(err, ERROR_USAGE, "options", "%s: 0 is no limit to work with", row->name);
+}
+
 #define FIELD(f) .kind = OPTION_FIELD, .field = (f)
 #define FLAG(m)  .kind = OPTION_FLAG, .offset = offsetof(struct settings, m)
 #define TEXT(m)  .kind = OPTION_TEXT, .offset = offsetof(struct settings, m)
@@ -249,6 +274,10 @@ static const struct option_row option_rows[] = {
 		"sources may lie below PATH too; absolute; may be repeated, and the longest counts"},
 	{"--jobs", 0, "N|none", IN(WORKSPACE, MATERIALIZE), CALL(set_jobs), .help =
 		"how many entries are copied, fetched or unpacked at a time; default 4"},
+	{"--max-files", 0, "N|none", IN(WORKSPACE, MATERIALIZE), CALL(set_files_max), .help =
+		"files and directories that may be made in all; default 1000000"},
+	{"--max-bytes", 0, "S|none", IN(WORKSPACE, MATERIALIZE), CALL(set_bytes_max), .help =
+		"bytes of all files together; default 16G"},
 	{"--ephemeral-only", 0, NULL, IN(WORKSPACE, MATERIALIZE), FLAG(ephemeral_only), .help =
 		"make anew what is ephemeral, and leave the rest as it is"},
 	{"--schema", 0, NULL, IN(WORKSPACE, MATERIALIZE), FLAG(schema), .help =

@@ -41,7 +41,8 @@ struct settings {
 	const char *base;
 	const char **grants;
 	size_t n_grants;
-	unsigned jobs; /* 0: not said */
+	unsigned jobs;                 /* 0: not said */
+	uint64_t files_max, bytes_max; /* the same */
 	bool ephemeral_only;
 	bool schema;
 	/* what is told, and where */

@@ -15,6 +15,7 @@
 #include "base/beneath.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "runtime/workspace/extract.h"
 #include "runtime/workspace/git.h"
 #include "runtime/workspace/local.h"
 
@@ -41,8 +42,9 @@ static int build_file(const struct build *build, const struct manifest_entry *en
 
 static int build_dir(const struct build *build, const struct manifest_entry *entry, const char *name, struct error *err)
 {
-	(void)entry;
-	return mkdirat(build->stage_fd, name, 0700) < 0 ? fail("make the directory", err) : 0;
+	if (mkdirat(build->stage_fd, name, 0700) < 0)
+		return fail("make the directory", err);
+	return work_count(build->options->work, 1, 0, entry->path, err);
 }
 
 static int build_local_file(
@@ -120,13 +122,32 @@ static int build_git_repo(
 		build->options->runner, &source, build->stage_fd, name, build->options->work, &totals, err);
 }
 
+/* What may still come out: no more than the whole manifest may have. */
+static uint64_t left(uint64_t most, uint64_t used, uint64_t usual)
+{
+	uint64_t rest = used < most ? most - used : 1;
+
+	return rest < usual ? rest : usual;
+}
+
 static int build_archive(
 	const struct build *build, const struct manifest_entry *entry, const char *name, struct error *err)
 {
-	(void)build;
-	(void)entry;
-	(void)name;
-	return error_set(err, ERROR_UNSUPPORTED, "build", "archive entries are not supported yet");
+	cleanup_close int fd =
+		sources_open_file(build->options->sources, entry->source, ERROR_WORKSPACE_ARCHIVE_READ, err);
+	struct extract_options options = EXTRACT_OPTIONS_DEFAULT;
+	struct work *work = build->options->work;
+	struct extract_totals totals;
+
+	if (fd < 0)
+		return -1;
+	if (build->options->runner == NULL)
+		return error_set(err, ERROR_UNSUPPORTED, "build", "archive entries need a confined reader");
+	options.strip_components = entry->strip_components;
+	options.extracted_max = left(work->bytes_max, atomic_load(&work->bytes), options.extracted_max);
+	options.members_max = left(work->files_max, atomic_load(&work->files), options.members_max);
+	options.work = work;
+	return extract_into(build->options->runner, fd, build->stage_fd, name, &options, &totals, err);
 }
 
 static const build_fn builders[_MANIFEST_TYPE_COUNT] = {
@@ -173,23 +194,6 @@ int build_entry(const struct build *build, const struct manifest_entry *entry, c
 	return 0;
 }
 
-static int try_file(const struct materialize_options *options, const struct manifest_entry *entry, enum error_code code,
-	struct error *err)
-{
-	struct source_place place;
-	cleanup_close int fd = -1;
-	struct stat st;
-
-	if (sources_find(options->sources, entry->source, code, &place, err) < 0)
-		return -1;
-	fd = beneath_open(place.dirfd, place.path, O_PATH, 0);
-	if (fd < 0)
-		return error_set_errno(err, code, errno, "source", "cannot open %s", place.path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return error_set(err, code, "source", "%s is no regular file", place.path);
-	return 0;
-}
-
 static int try_git_repo(const struct materialize_options *options, const struct manifest_entry *entry, struct error *err)
 {
 	struct git_source source = {.repo = entry->repo, .repo_fd = -1, .ref = entry->ref, .subpath = entry->subpath};
@@ -209,8 +213,12 @@ int build_try(const struct materialize_options *options, const struct manifest_e
 	cleanup_close int fd = -1;
 
 	switch (entry->type) {
-	case MANIFEST_LOCAL_FILE: return try_file(options, entry, ERROR_LOCAL_FILE_READ, err);
-	case MANIFEST_ARCHIVE: return try_file(options, entry, ERROR_WORKSPACE_ARCHIVE_READ, err);
+	case MANIFEST_LOCAL_FILE:
+		fd = sources_open_file(options->sources, entry->source, ERROR_LOCAL_FILE_READ, err);
+		return fd < 0 ? -1 : 0;
+	case MANIFEST_ARCHIVE:
+		fd = sources_open_file(options->sources, entry->source, ERROR_WORKSPACE_ARCHIVE_READ, err);
+		return fd < 0 ? -1 : 0;
 	case MANIFEST_LOCAL_DIR: fd = open_local_dir(options, entry, err); return fd < 0 ? -1 : 0;
 	case MANIFEST_GIT_REPO: return try_git_repo(options, entry, err);
 	case MANIFEST_FILE:

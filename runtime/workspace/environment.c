@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/beneath.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -82,35 +81,32 @@ static int take_fd(const struct manifest_variable *variable, struct buf *value, 
 	return read_fd((int)fd, variable, value, err);
 }
 
-static int read_file(int fd, const struct manifest_variable *variable, struct buf *value, struct error *err)
+/* The caller has named this very file, wherever it is: links in that are his own. */
+static int open_named(const struct manifest_variable *variable, struct error *err)
 {
+	cleanup_close int fd = open(variable->text + strlen("file:"), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0)
-		return error_set_errno(err, ERROR_LOCAL_FILE_READ, errno, "environment", "%s: the file cannot be opened",
-			variable->place);
+		return error_set_errno(err, ERROR_LOCAL_FILE_READ, errno, "environment",
+			"%s: the file cannot be opened", variable->place);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return refuse(ERROR_LOCAL_FILE_READ, variable, "not a regular file", err);
-	return read_fd(fd, variable, value, err);
+	return steal_fd(&fd);
 }
 
-/* named: the caller has allowed this very file, wherever it is. */
 static int take_file(const struct manifest_variable *variable, const struct sources *sources, bool named,
 	struct buf *value, struct error *err)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	const char *path = variable->text + strlen("file:");
-	struct source_place place;
 	cleanup_close int fd = -1;
 
 	if (named && path[0] == '/') {
-		fd = open(path, flags);
-		return read_file(fd, variable, value, err);
+		fd = open_named(variable, err);
+		return fd < 0 ? -1 : read_fd(fd, variable, value, err);
 	}
-	if (sources_find(sources, path, ERROR_LOCAL_FILE_READ, &place, err) < 0)
-		return error_prefix(err, "%s", variable->place);
-	fd = beneath_open(place.dirfd, place.path, flags | O_NOFOLLOW, 0);
-	return read_file(fd, variable, value, err);
+	fd = sources_open_file(sources, path, ERROR_LOCAL_FILE_READ, err);
+	return fd < 0 ? error_prefix(err, "%s", variable->place) : read_fd(fd, variable, value, err);
 }
 
 static int take_env(const struct manifest_variable *variable, struct buf *value, struct error *err)

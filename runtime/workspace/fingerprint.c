@@ -2,6 +2,9 @@
  * A receipt says what was put into the workspace, so what is digested is what was built, in the private directory and
  * before it is put into its place, and not what was read.
  *
+ * Threat: a file that is nearly all hole takes no room and no time to copy, and its digest takes hours. Its length
+ * counts here, against the same limit as data.
+ *
  * The lines of a tree have the path last and end with a NUL, which no path has in it: no two trees give the same lines.
  */
 #include "runtime/workspace/fingerprint.h"
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -60,9 +64,12 @@ static int digest_file(int dirfd, const char *name, const char *path, struct wor
 {
 	cleanup_close int fd = beneath_open(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
 	struct sha256 digest;
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail("open", path, err);
+	if ((uint64_t)st.st_size > work->bytes_max)
+		return work_refuse_bytes(work, (uint64_t)st.st_size, path, err);
 	sha256_begin(&digest);
 	if (add_content(fd, path, work, &digest, bytes, err) < 0)
 		return -1;

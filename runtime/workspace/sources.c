@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "runtime/workspace/manifest.h"
@@ -306,4 +307,60 @@ int sources_find(const struct sources *sources, const char *path, enum error_cod
 	ret_place->writable = root->writable && !root->is_base;
 	(void)snprintf(ret_place->path, sizeof ret_place->path, "%s", rest + strspn(rest, "/"));
 	return 0;
+}
+
+static int refuse_source(enum error_code code, const char *path, const char *reason, const char *says, struct error *err)
+{
+	char shown[200];
+
+	(void)error_set(err, code, "source", "\"%s\" %s", str_printable(path, shown, sizeof shown), says);
+	error_add_context(err, "reason", reason);
+	return -1;
+}
+
+static int fail_source(enum error_code code, const char *path, int sys_errno, struct error *err)
+{
+	char shown[200];
+
+	if (sys_errno == ELOOP)
+		return refuse_source(code, path, "symlink_not_supported", "is a symlink, or lies behind one", err);
+	return error_set_errno(
+		err, code, sys_errno, "source", "cannot open \"%s\"", str_printable(path, shown, sizeof shown));
+}
+
+/* Opens for reading what `place` is; without /proc by its name again, which must be the same thing still. */
+static int open_place(int place, const struct source_place *where, const struct stat *judged)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	char self[40];
+	struct stat st;
+	int fd;
+
+	(void)snprintf(self, sizeof self, "/proc/self/fd/%d", place);
+	fd = open(self, flags);
+	if (fd < 0 && errno == ENOENT)
+		fd = beneath_open(where->dirfd, where->path, flags | O_NOFOLLOW, 0);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == judged->st_dev && st.st_ino == judged->st_ino)
+		return fd;
+	if (fd >= 0)
+		errno = ESTALE;
+	return fd_close(fd);
+}
+
+int sources_open_file(const struct sources *sources, const char *path, enum error_code code, struct error *err)
+{
+	struct source_place where;
+	cleanup_close int place = -1;
+	struct stat st;
+	int fd;
+
+	if (sources_find(sources, path, code, &where, err) < 0)
+		return -1;
+	place = beneath_open(where.dirfd, where.path, O_PATH, 0);
+	if (place < 0 || fstat(place, &st) < 0)
+		return fail_source(code, path, errno, err);
+	if (!S_ISREG(st.st_mode))
+		return refuse_source(code, path, "special_file", "is no regular file", err);
+	fd = open_place(place, &where, &st);
+	return fd >= 0 ? fd : fail_source(code, path, errno, err);
 }

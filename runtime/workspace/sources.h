@@ -32,5 +32,9 @@ struct source_place {
  * way are for whoever opens it below dirfd. -1 with `code` and the reason outside_base_dir in the context. */
 must_check int sources_find(const struct sources *sources, const char *path, enum error_code code,
 	struct source_place *ret_place, struct error *err);
+/* Opens the regular file at `path` for reading, following nothing; what is none is not opened. Returns the fd, or -1
+ * with `code` and the reason in the context: outside_base_dir, symlink_not_supported, special_file. */
+must_check int sources_open_file(
+	const struct sources *sources, const char *path, enum error_code code, struct error *err);
 
 #endif

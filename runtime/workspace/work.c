@@ -49,6 +49,11 @@ static int refuse(const char *name, uint64_t most, uint64_t actual, const char *
 	return -1;
 }
 
+int work_refuse_bytes(const struct work *work, uint64_t actual, const char *what, struct error *err)
+{
+	return refuse("bytes", work->bytes_max, actual, what, err);
+}
+
 /* A thread that finds another one telling leaves it to that one's next time. */
 static void tell(struct work *work, uint64_t files, uint64_t bytes)
 {
@@ -64,7 +69,7 @@ int work_count(struct work *work, uint64_t files, uint64_t bytes, const char *wh
 	uint64_t all_bytes = atomic_fetch_add(&work->bytes, bytes) + bytes;
 
 	if (all_files > work->files_max)
-		return refuse("files", work->files_max, all_files, what, err);
+		return refuse("files and directories", work->files_max, all_files, what, err);
 	if (all_bytes > work->bytes_max)
 		return refuse("bytes", work->bytes_max, all_bytes, what, err);
 	tell(work, all_files, all_bytes);

@@ -23,7 +23,7 @@ struct work {
 	int cancel_fd; /* readable: the caller wants it to end; borrowed, and never read; -1: none */
 	int stop_fd;   /* the same, of who does several works side by side, where one of them failed; -1: none */
 	uint64_t files_max, bytes_max;
-	atomic_uint_fast64_t files, bytes;
+	atomic_uint_fast64_t files, bytes; /* so far; directories count as files */
 	atomic_flag telling;
 };
 
@@ -38,6 +38,8 @@ must_check int work_check(struct work *work, struct error *err);
 /* Counts what was just done, tells it, and does work_check. Above a maximum: -1 with ERROR_LIMIT; `what` names the file
  * in that message. */
 must_check int work_count(struct work *work, uint64_t files, uint64_t bytes, const char *what, struct error *err);
+/* The refusal of something whose length alone is above bytes_max; returns -1. */
+int work_refuse_bytes(const struct work *work, uint64_t actual, const char *what, struct error *err);
 /* What a loop of one's own has to poll for (POLLIN) beside its descriptors; the number of them. */
 size_t work_poll_fds(const struct work *work, struct pollfd fds[WORK_FDS_MAX]);
 

@@ -197,6 +197,21 @@ def full(box):
     check("entries.big" in json.loads(out)["message"] and not os.path.exists(scene.workspace), f"{out!r}")
 
 
+@case("more files or bytes than the caller lets it make")
+def limits(box):
+    scene = Scene(box)
+    many_sources(scene, 30)
+    for option, name in (("--max-files=60", "files"), ("--max-bytes=59999", "bytes")):
+        error = scene.refuse({"a": local_dir("many")}, "limit", *option.split("="), names=["entries.a", name])
+        check(error["context"]["limit"] == option.split("=")[1], f"{error}")
+        scene.refuse({"b": file("x" * 60000 if name == "bytes" else ""), **{f"d{n}": file("") for n in range(60)}}, "limit", *option.split("="))
+    scene.make({"a": local_dir("many")}, "--max-files", "61", "--max-bytes", "60000")
+    scene.make({"a": local_dir("many")}, "--max-files", "none", "--max-bytes", "none")
+    for line in (["--max-files", "0"], ["--max-bytes", "0"], ["--max-bytes", "-1"]):
+        code, _document, err = scene.call(*line)
+        check(code == USAGE, f"{line}: exit {code} {err}")
+
+
 @case("a socket, a device and a file of /proc are no sources")
 def specials(box):
     scene = Scene(box)
