@@ -63,7 +63,7 @@ const char *step_name(enum step step)
 		[STEP_GO] = "sources sent",
 		[STEP_CHILD_BEGIN] = "child: begins",
 		[STEP_CHILD_SOURCES] = "child: has the sources",
-		[STEP_CHILD_NETWORK] = "child: host name and loopback",
+		[STEP_CHILD_NETWORK] = "child: host name and network",
 		[STEP_CHILD_MOUNTS] = "child: root built",
 		[STEP_CHILD_FENCE] = "child: Landlock's rules built",
 		[STEP_READY] = "boundary stands",

@@ -4,8 +4,9 @@
  *
  * The steps, in an order that matters:
  *   1 die with the launching thread       (until step 7; init watches the supervisor's pidfd itself)
- *   2 wait until the parent has mapped the ids and, where it is privileged, opened the sources of the binds
- *   3 host name, loopback                 (need capabilities in the new namespaces)
+ *   2 host name; the network namespace and its loopback (the kernel takes half a millisecond to make one: it does so while
+ *     the parent is busy with step 3; the capabilities of the new user namespace are there before its ids are)
+ *   3 wait until the parent has mapped the ids and, where it is privileged, opened the sources of the binds
  *   4 mounts, and in their midst the change to the mapped uid
  *   5 terminal, or the given descriptors
  *   6 the ruleset of the Landlock fence, which hangs on the mounts as they stand now
@@ -14,7 +15,7 @@
  *   9 no capability, no_new_privs
  *  10 every descriptor but init's own closed
  *  11 init
- * Without a boundary (the backend none) steps 3, 4, 6 and 9 fall away, and so does the keyring: what remains is what makes
+ * Without a boundary (the backend none) steps 2, 3, 4, 6 and 9 fall away, and so does the keyring: what remains is what makes
  * a run: streams, session, CPUs, descriptors, init.
  * Any failure is sent to the parent as the error it is; silence would mean nothing.
  */
@@ -95,6 +96,14 @@ static int set_names(const struct plan *plan, struct error *err)
 	if (sethostname(plan->hostname, strlen(plan->hostname)) < 0 || setdomainname("", 0) < 0)
 		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "sethostname", "%s", plan->hostname);
 	return 0;
+}
+
+static int leave_network(const struct plan *plan, struct error *err)
+{
+	if ((plan->namespaces & CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) < 0)
+		return error_set_errno(
+			err, ERROR_UNENFORCEABLE, errno, "unshare", "the network namespace cannot be made");
+	return plan->loopback ? loopback_up(err) : 0;
 }
 
 static int become_inner(void *userdata, struct error *err)
@@ -308,12 +317,12 @@ static int confine(struct launch_child *child, int *ret_scratch, struct error *e
 {
 	const struct plan *plan = child->plan;
 
+	if (set_names(plan, err) < 0 || leave_network(plan, err) < 0)
+		return -1;
+	steps_mark(child->plan->steps, STEP_CHILD_NETWORK);
 	if (get_sources(child, err) < 0)
 		return -1;
 	steps_mark(child->plan->steps, STEP_CHILD_SOURCES);
-	if (set_names(plan, err) < 0 || (plan->loopback && loopback_up(err) < 0))
-		return -1;
-	steps_mark(child->plan->steps, STEP_CHILD_NETWORK);
 	if (mounts_apply(&plan->mounts, child->trees, become_inner, child, ret_scratch, err) < 0)
 		return -1;
 	steps_mark(child->plan->steps, STEP_CHILD_MOUNTS);

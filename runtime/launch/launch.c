@@ -1,7 +1,7 @@
 /*
- * The parent's side: makes the descriptors, clones the child into all its namespaces at once, gives it what only the
- * parent can (id maps, and, started by root, the sources that the mapped uid could not reach), and waits until it says that
- * everything stands.
+ * The parent's side: makes the descriptors, clones the child into its namespaces (but that of the network, which takes as
+ * long as all else: the child makes it itself while the parent goes on), gives it what only the parent can (id maps, and,
+ * started by root, the sources that the mapped uid could not reach), and waits until it says that everything stands.
  *
  * The child is a fork and not a CLONE_VM child: it must be able to block (a dead network file system, an automount) without
  * blocking the caller beyond the time limit here, and, started by root, it cannot map itself (user_namespaces(7)).
@@ -135,7 +135,8 @@ static _Noreturn void run_child(struct launch *launch)
 static int clone_child(struct launch *launch, struct error *err)
 {
 	struct launched *launched = launch->launched;
-	struct clone_args args = {.flags = launch->plan->namespaces | CLONE_PIDFD, .pidfd = (uintptr_t)&launched->pidfd};
+	struct clone_args args = {.flags = (launch->plan->namespaces & ~(uint64_t)CLONE_NEWNET) | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&launched->pidfd};
 
 	if (init_is_in_group(launch)) {
 		args.flags |= CLONE_INTO_CGROUP;
