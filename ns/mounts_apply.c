@@ -29,6 +29,10 @@ struct applier {
 	int *fds;
 	int base;    /* root of the tree under construction */
 	int scratch; /* root of the scratch tmpfs, -1 before it is made */
+	/* The directory in which something was made last: devices come in a row. */
+	int parent; /* -1: none */
+	const char *parent_of;
+	size_t parent_size;
 };
 
 static int fail(struct error *err, const struct mount_op *op, const char *where)
@@ -37,11 +41,20 @@ static int fail(struct error *err, const struct mount_op *op, const char *where)
 		mount_kind_name(op->kind), op->target);
 }
 
-/* 1: the target is gone and may be. */
-static int open_target(const struct applier *applier, const struct mount_op *op, int *ret_fd, struct error *err)
+static void forget_parent(struct applier *applier)
 {
-	int fd = beneath_open(applier->base, op->target, O_PATH, 0);
+	(void)fd_close(applier->parent);
+	applier->parent = -1;
+}
 
+/* 1: the target is gone and may be. */
+static int open_target(struct applier *applier, const struct mount_op *op, int *ret_fd, struct error *err)
+{
+	int fd;
+
+	if (strlen(op->target) <= applier->parent_size)
+		forget_parent(applier);
+	fd = beneath_open(applier->base, op->target, O_PATH, 0);
 	if (fd >= 0) {
 		*ret_fd = fd;
 		return 0;
@@ -149,12 +162,29 @@ static int apply_pin(struct applier *applier, const struct mount_op *op, struct 
 	return 0;
 }
 
+/* Order: parents come before children, so that nothing is mounted on a directory in which something was made already;
+ * should it be, it is opened again. */
+static int open_parent(struct applier *applier, const char *target, const char **ret_name)
+{
+	size_t size = (size_t)(strrchr(target, '/') - target);
+
+	if (applier->parent >= 0 && size == applier->parent_size && memcmp(target, applier->parent_of, size) == 0) {
+		*ret_name = target + size + 1;
+		return applier->parent;
+	}
+	forget_parent(applier);
+	applier->parent = beneath_open_parent(applier->base, target, ret_name);
+	applier->parent_of = target;
+	applier->parent_size = size;
+	return applier->parent;
+}
+
 /* Creates op->target by `create`; something of that name being there is fine, what it is shows when it is mounted on. */
 static int create_at(struct applier *applier, const struct mount_op *op,
 	int (*create)(int parent, const char *name, const struct mount_op *op), struct error *err)
 {
 	const char *name = NULL;
-	cleanup_close int parent = beneath_open_parent(applier->base, op->target, &name);
+	int parent = open_parent(applier, op->target, &name);
 
 	if (parent < 0)
 		return fail(err, op, "open parent");
@@ -170,10 +200,7 @@ static int create_directory(int parent, const char *name, const struct mount_op 
 
 static int create_file(int parent, const char *name, const struct mount_op *op)
 {
-	int fd = openat(
-		parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, op->mode != 0 ? op->mode : 0444);
-
-	return fd < 0 ? -1 : close(fd);
+	return mknodat(parent, name, S_IFREG | (op->mode != 0 ? op->mode : 0444), 0);
 }
 
 static int create_symlink(int parent, const char *name, const struct mount_op *op)
@@ -338,11 +365,12 @@ static int apply_all(
 int mounts_apply(const struct mount_plan *plan, int *fds, int (*before_targets)(void *, struct error *), void *userdata,
 	int *ret_scratch_fd, struct error *err)
 {
-	struct applier applier = {.plan = plan, .fds = fds, .base = -1, .scratch = -1};
+	struct applier applier = {.plan = plan, .fds = fds, .base = -1, .scratch = -1, .parent = -1};
 	mode_t mask = umask(0); /* modes are the plan's, whatever the caller's umask */
 	int r = apply_all(&applier, before_targets, userdata, err);
 
 	(void)umask(mask);
+	forget_parent(&applier);
 	(void)fd_close(applier.base);
 	if (r < 0) {
 		(void)fd_close(applier.scratch);
@@ -354,7 +382,8 @@ int mounts_apply(const struct mount_plan *plan, int *fds, int (*before_targets)(
 
 int mounts_repair(const struct mount_op *op, int scratch_fd, struct error *err)
 {
-	struct applier applier = {.base = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), .scratch = scratch_fd};
+	struct applier applier = {
+		.base = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), .scratch = scratch_fd, .parent = -1};
 	struct mount_op required = *op;
 	int r;
 
@@ -363,6 +392,7 @@ int mounts_repair(const struct mount_op *op, int scratch_fd, struct error *err)
 	/* A name that has gone may come back unmasked: that cannot be repaired. */
 	required.flags &= ~(unsigned)MOUNT_OPTIONAL;
 	r = kinds[op->kind].apply(&applier, &required, err);
+	forget_parent(&applier);
 	(void)fd_close(applier.base);
 	return r;
 }
