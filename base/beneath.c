@@ -48,7 +48,7 @@ static const char *skip_slashes(const char *s)
 
 static size_t component_length(const char *s)
 {
-	return strcspn(s, "/");
+	return (size_t)(strchrnul(s, '/') - s);
 }
 
 static bool is_dots(const char *component, size_t length, size_t dots)

@@ -82,7 +82,7 @@ static void add_from_host(struct planner *planner, const char *path)
 	struct node *node;
 	ssize_t n;
 
-	if (lstat(path, &st) < 0)
+	if (planner_lstat(planner, path, &st) < 0)
 		return;
 	node = planner_add_node(planner, S_ISLNK(st.st_mode) ? NODE_SYMLINK : NODE_BIND, path);
 	if (node == NULL)
@@ -124,7 +124,7 @@ static int add_directory_root(struct planner *planner, struct error *err)
 
 	if (path == NULL)
 		return error_no_memory(err);
-	if (!exists || stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+	if (!exists || planner_stat(planner, path, &st) < 0 || !S_ISDIR(st.st_mode)) {
 		diag_error(planner->diag, "filesystem.root: %s: is not a directory", said);
 		return 0;
 	}
@@ -204,7 +204,7 @@ static void hide_run(struct planner *planner, const char *path)
 	const char *host_path = planner_host_path(planner, path);
 	struct stat st;
 
-	if (host_path == NULL || (lstat(host_path, &st) == 0 && S_ISDIR(st.st_mode)))
+	if (host_path == NULL || (planner_lstat(planner, host_path, &st) == 0 && S_ISDIR(st.st_mode)))
 		add_scratch_node(planner, path, "run", true, true);
 }
 
@@ -240,7 +240,7 @@ static void add_identity_files(struct planner *planner)
 		struct stat st;
 
 		/* A link there leads who knows where; then the host's view stays. */
-		if (host_path == NULL || (lstat(host_path, &st) == 0 && S_ISREG(st.st_mode)))
+		if (host_path == NULL || (planner_lstat(planner, host_path, &st) == 0 && S_ISREG(st.st_mode)))
 			add_scratch_node(planner, files[i].path, files[i].name, false, false);
 	}
 }

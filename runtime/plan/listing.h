@@ -16,9 +16,12 @@ enum listing_answer {
 struct listing;
 struct listings {
 	struct arena *arena;
+	int slash_fd;          /* the root directory when it was needed, else -1 */
 	struct listing *first; /* the one that was added last */
 };
 
+/* Closes what the reading opened; the answers stay. */
+void listings_done(struct listings *listings);
 /* A directory of which very many names are going to be asked for, read at once. NULL where memory is out. */
 const struct listing *listings_read(struct listings *listings, const char *directory);
 /* Whether the first part of a relative path may be in the directory: a quick answer, of which false is certain. */

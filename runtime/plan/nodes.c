@@ -176,7 +176,7 @@ static void copy_entry(struct planner *planner, const char *directory, const cha
 	struct node *node;
 	ssize_t n;
 
-	if (host_path == NULL || lstat(host_path, &st) < 0)
+	if (host_path == NULL || planner_lstat(planner, host_path, &st) < 0)
 		return;
 	node = add_node(
 		planner, S_ISLNK(st.st_mode) ? NODE_SYMLINK : NODE_BIND, planner_join(planner, directory, name), 0);
@@ -343,7 +343,7 @@ static void emit_node(struct planner *planner, const struct node *node)
 	op->source = node->source;
 	op->owner = node->owner;
 	if (op->kind == MOUNT_BIND && (op->flags & (MOUNT_WRITE | MOUNT_IDMAP)) != 0 &&
-		(op->flags & MOUNT_DEVICE) == 0 && stat(op->source, &st) == 0) {
+		(op->flags & MOUNT_DEVICE) == 0 && planner_stat(planner, op->source, &st) == 0) {
 		op->device = st.st_dev;
 		op->inode = st.st_ino;
 	}

@@ -85,7 +85,7 @@ static char *normalize(struct planner *planner, const char *path, bool by_text)
 	if (out == NULL)
 		return NULL;
 	while (*path != '\0') {
-		size_t size = strcspn(path, "/");
+		size_t size = (size_t)(strchrnul(path, '/') - path);
 
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
 			if (n == 0)
@@ -135,6 +135,35 @@ const char *planner_expand_text(struct planner *planner, const char *said)
 	return expand(planner, said, true);
 }
 
+int planner_lstat(struct planner *planner, const char *path, struct stat *ret_st)
+{
+	return look_lstat(&planner->looks, planner->arena, path, ret_st);
+}
+
+int planner_stat(struct planner *planner, const char *path, struct stat *ret_st)
+{
+	return look_stat(&planner->looks, planner->arena, path, ret_st);
+}
+
+/* Whether an absolute, normal path is there without a symbolic link in it, and so is canonical already. */
+static bool is_canonical(struct planner *planner, const char *path)
+{
+	char head[PATH_MAX];
+	size_t size = strlen(path);
+	struct stat st;
+
+	if (path[0] != '/' || size >= sizeof head || policy_path_has_parent_steps(path))
+		return false;
+	for (size_t at = 1; at <= size; at++) {
+		at = (size_t)(strchrnul(path + at, '/') - path);
+		memcpy(head, path, at);
+		head[at] = '\0';
+		if (planner_lstat(planner, head, &st) < 0 || S_ISLNK(st.st_mode))
+			return false;
+	}
+	return true;
+}
+
 const char *planner_canonical(struct planner *planner, const char *path, bool *ret_exists)
 {
 	char resolved[PATH_MAX];
@@ -142,6 +171,8 @@ const char *planner_canonical(struct planner *planner, const char *path, bool *r
 	const char *rest = path + strlen(path);
 
 	*ret_exists = true;
+	if (head != NULL && is_canonical(planner, path))
+		return head;
 	while (head != NULL && realpath(head, resolved) == NULL) {
 		char *slash = strrchr(head, '/');
 

@@ -73,7 +73,7 @@ static int check_directory(struct planner *planner, const char *path, struct err
 		return error_set(err, ERROR_POLICY_INVALID, "directory", "working directory %s: not below /proc", path);
 	if (host_path == NULL)
 		return 0; /* in a file system of the command's own: the launch finds out */
-	if (stat(host_path, &st) < 0)
+	if (planner_stat(planner, host_path, &st) < 0)
 		return error_set_errno(err, errno == EACCES ? ERROR_PERMISSION_DENIED : ERROR_NOT_FOUND, errno,
 			"directory", "working directory %s", path);
 	if (!S_ISDIR(st.st_mode))

@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include "runtime/plan/look.h"
 #include "runtime/plan/path_set.h"
 #include "runtime/plan/plan.h"
 
@@ -54,13 +56,14 @@ struct planner {
 	struct node_index *index;  /* nodes by path */
 	struct path_set made;      /* what the operations so far have made */
 	struct path_set git_known; /* as plan->git_known */
-	bool keep_reflogs;         /* git cannot shorten the reflogs of all worktrees inside */
-	bool globs_cut;            /* the bound on entries looked at was met */
-	bool idmap_lost;           /* best-effort where no mount can be id-mapped: the mounts are as they are */
-	bool more_shown;           /* the policy shows more of the host than the root has, and the workspace */
-	const char *socket_shown;  /* a socket in that, NULL where none was found */
-	bool link_protected;       /* a protected name is a symlink, which cannot be pinned */
-	uint64_t claims_until_ns;  /* until when names that others claim are waited for; 0: none was met */
+	struct looks looks;
+	bool keep_reflogs;        /* git cannot shorten the reflogs of all worktrees inside */
+	bool globs_cut;           /* the bound on entries looked at was met */
+	bool idmap_lost;          /* best-effort where no mount can be id-mapped: the mounts are as they are */
+	bool more_shown;          /* the policy shows more of the host than the root has, and the workspace */
+	const char *socket_shown; /* a socket in that, NULL where none was found */
+	bool link_protected;      /* a protected name is a symlink, which cannot be pinned */
+	uint64_t claims_until_ns; /* until when names that others claim are waited for; 0: none was met */
 };
 
 /* paths.c: all return strings of the arena, NULL where memory is out or as said. */
@@ -70,6 +73,9 @@ struct planner {
 const char *planner_expand(struct planner *planner, const char *said);
 /* The same without a look at the file tree: what it seems to name. */
 const char *planner_expand_text(struct planner *planner, const char *said);
+/* As lstat(2) and stat(2), but each path is asked for once in a plan (look.h). */
+int planner_lstat(struct planner *planner, const char *path, struct stat *ret_st);
+int planner_stat(struct planner *planner, const char *path, struct stat *ret_st);
 /* realpath of the longest existing part, the rest appended. *ret_exists tells whether all of it exists. */
 const char *planner_canonical(struct planner *planner, const char *path, bool *ret_exists);
 bool planner_is_below(const char *path, const char *ancestor); /* below or the same */

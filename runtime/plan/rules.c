@@ -62,7 +62,7 @@ static void add_path(struct planner *planner, const char *path, void *userdata)
 
 	if (path == NULL)
 		return;
-	found = lstat(path, &st) == 0;
+	found = planner_lstat(planner, path, &st) == 0;
 	if (from->secret && !found)
 		return;
 	canonical = planner_canonical(planner, path, &exists);
@@ -170,15 +170,16 @@ static void add_at(struct rules *rules, const char *base, const char *said)
 static void add_policy_path(struct rules *rules, const struct policy_path *from)
 {
 	const char *relative = from->path + strlen(POLICY_EVERY_HOME);
+	bool ask_all;
 
 	rules->from = from;
 	if (!str_starts_with(from->path, POLICY_EVERY_HOME)) {
 		add_at(rules, NULL, from->path);
 		return;
 	}
+	ask_all = !from->secret || planner_pattern_at(relative) == 0;
 	for (size_t i = 0; i < rules->n_homes; i++) {
-		if (!from->secret || planner_pattern_at(relative) == 0 ||
-			listing_may_hold(rules->homes[i].listing, relative))
+		if (ask_all || listing_may_hold(rules->homes[i].listing, relative))
 			add_at(rules, rules->homes[i].path, relative);
 	}
 }
@@ -301,7 +302,7 @@ static void open_way(struct rules *rules, const char *path)
 		const char *directory = arena_strndup(planner->arena, path, (size_t)(slash - path));
 		struct stat st;
 
-		if (directory == NULL || stat(directory, &st) < 0)
+		if (directory == NULL || planner_stat(planner, directory, &st) < 0)
 			return;
 		if ((st.st_mode & S_IXOTH) != 0)
 			continue;
@@ -396,11 +397,12 @@ static void add_workspace(struct rules *rules)
 
 int planner_rules(struct planner *planner, struct error *err)
 {
-	struct rules rules = {.planner = planner, .listings = {.arena = planner->arena}};
+	struct rules rules = {.planner = planner, .listings = {.arena = planner->arena, .slash_fd = -1}};
 
 	find_homes(&rules);
 	for (size_t i = 0; i < planner->policy->n_paths; i++)
 		add_policy_path(&rules, &planner->policy->paths[i]);
+	listings_done(&rules.listings);
 	add_workspace(&rules);
 	rules_add_git(&rules);
 	add_binds(&rules);

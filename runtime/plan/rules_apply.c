@@ -40,7 +40,7 @@ static void guard(struct planner *planner, const char *path, const char *link)
 	struct plan_guard *entry;
 	struct stat st;
 
-	if (root == NULL || root->kind != NODE_BIND || stat(root->source, &st) < 0)
+	if (root == NULL || root->kind != NODE_BIND || planner_stat(planner, root->source, &st) < 0)
 		return;
 	entry = arena_push(planner->arena, &planner->plan->guards, &planner->plan->n_guards);
 	if (entry == NULL)
@@ -116,7 +116,7 @@ static void tell_other_names(struct planner *planner, enum node_kind kind, const
 	const char *host_path = planner_host_path(planner, path);
 	struct stat st;
 
-	if (host_path != NULL && lstat(host_path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
+	if (host_path != NULL && planner_lstat(planner, host_path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
 		planner_warn(planner,
 			"%s is one of %ju names of the same file (hard links): under the others it is not %s", path,
 			(uintmax_t)st.st_nlink, kind == NODE_MASK ? "hidden" : "protected");

@@ -23,7 +23,7 @@ static bool others_may_reach(struct planner *planner, const char *path, const st
 
 		if (host_path == NULL)
 			return false;
-		if (stat(host_path, &st) < 0)
+		if (planner_stat(planner, host_path, &st) < 0)
 			return errno == ENOENT;
 		if ((st.st_mode & S_IXOTH) == 0)
 			return false;
@@ -136,7 +136,8 @@ void rules_deny(struct planner *planner, const struct rules *rules, const struct
 	}
 	if (!is_reachable(planner, rule->path))
 		return; /* hidden already */
-	if (rule->secret ? lstat(host_path, &st) < 0 : !rules_is_there(planner, rule->path, host_path, &st)) {
+	if (rule->secret ? planner_lstat(planner, host_path, &st) < 0
+			 : !rules_is_there(planner, rule->path, host_path, &st)) {
 		if (!rule->secret && planner_is_writable(planner, rule->path))
 			rules_keep_absent(planner, rule->path);
 		else if (!rule->secret)

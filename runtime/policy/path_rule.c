@@ -19,7 +19,7 @@
 /* The length of the component at s. */
 static size_t component_size(const char *s)
 {
-	return strcspn(s, "/");
+	return (size_t)(strchrnul(s, '/') - s);
 }
 
 static bool is_step(const char *component, size_t size, const char *step)

@@ -26,7 +26,7 @@ static void set_scene(struct scene *scene)
 	*scene = (struct scene){0};
 	scene->dirfd = harness_tmpdir(scene->path, sizeof scene->path);
 	harness_ok(arena_new(&scene->arena, &err), &err);
-	scene->listings.arena = scene->arena;
+	scene->listings = (struct listings){.arena = scene->arena, .slash_fd = -1};
 	cr_assert_eq(mkdirat(scene->dirfd, "a", 0755), 0);
 	cr_assert_eq(mkdirat(scene->dirfd, "a/b", 0755), 0);
 	cr_assert_eq(close(openat(scene->dirfd, "a/b/file", O_CREAT | O_WRONLY, 0600)), 0);
@@ -36,6 +36,7 @@ static void set_scene(struct scene *scene)
 
 static void strike_scene(struct scene *scene)
 {
+	listings_done(&scene->listings);
 	scene->arena = arena_free(scene->arena);
 	(void)close(scene->dirfd);
 	harness_rm_tree(scene->path);
