@@ -83,6 +83,19 @@ int json_parse_places(const char *text, size_t size, const char *label, json_t *
 	return 0;
 }
 
+int json_parse_own(const char *text, size_t size, const char *label, json_t **ret_json, struct diag *diag)
+{
+	json_error_t error;
+	json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+
+	if (json == NULL) {
+		tell_jansson(text, &error, label, diag);
+		return -1;
+	}
+	*ret_json = json;
+	return 0;
+}
+
 int json_put(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);

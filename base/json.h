@@ -33,8 +33,10 @@ must_check int json_parse_places(const char *text, size_t size, const char *labe
  * check the content too, to tell all mistakes at once, and then diag_check. */
 must_check int json_parse_places_duplicates(const char *text, size_t size, const char *label, json_t **ret_json,
 	struct json_places **ret_places, struct diag *diag);
+/* What came with the program: without places, and without the comments that other documents may have. */
+must_check int json_parse_own(const char *text, size_t size, const char *label, json_t **ret_json, struct diag *diag);
 /* The place of the value at a JSON pointer ("/limits/memory", "/filesystem/read/0"; ~0 and ~1 as in RFC 6901);
- * of its key where it is an object member. {0, 0} where unknown. */
+ * of its key where it is an object member. {0, 0} where unknown, and where places is NULL. */
 struct json_place json_places_find(const struct json_places *places, const char *pointer);
 struct json_places *json_places_free(struct json_places *places);
 CLEANUP_DEFINE(struct json_places, json_places_free)

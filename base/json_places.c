@@ -217,11 +217,11 @@ static const char *unescape_component(const char *pointer, struct buf *component
 
 struct json_place json_places_find(const struct json_places *places, const char *pointer)
 {
-	struct json_place place = places->root;
+	struct json_place place = places != NULL ? places->root : (struct json_place){};
 	uint32_t parent = JSON_PLACES_ROOT;
 	cleanup_buf struct buf component = {};
 
-	while (*pointer == '/') {
+	while (places != NULL && *pointer == '/') {
 		const struct node *node;
 
 		buf_reset(&component);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Turns the shipped policies into C: embed.py OUTPUT FILE...
 
-Policies are kept as texts, for the same parser as everybody's. The table of secrets (secrets.jsonc), which lies under
-every policy and so is read by every launch, becomes a plain list.
+Policies are kept as JSON, for the same reader as everybody's, but without comments and spaces: nothing of theirs has to
+be told a line, and each launch reads one. The table of secrets (secrets.jsonc), which lies under every policy, becomes a
+plain list.
 """
 import json
 import pathlib
@@ -24,20 +25,32 @@ def quoted(text):
     return f'"{escaped}"'
 
 
-def literal(text):
-    return '\n'.join('\t' + quoted(line)[:-1] + '\\n"' for line in text.splitlines())
+def members(path, pairs):
+    names = [name for name, _ in pairs]
+    if len(set(names)) != len(names):
+        sys.exit(f'{path}: a name twice in {names}')
+    return dict(pairs)
+
+
+def parse(path, text):
+    plain = re.sub(r'("[^"]*")|//[^\n]*', lambda found: found.group(1) or '', text)
+    plain = re.sub(r',(\s*[\]}])', r'\1', plain)
+    return json.loads(plain, object_pairs_hook=lambda pairs: members(path, pairs))
+
+
+def literal(text, width=100):
+    return '\n'.join('\t' + quoted(text[at:at + width]) for at in range(0, len(text), width))
 
 
 def entry(path, text):
     name = ':' + path.stem
+    compact = json.dumps(parse(path, text), separators=(',', ':'))
     return (f'{{\n.name = "{name}",\n.label = "built-in {name}",\n.summary = "{summary_of(path, text)}",\n'
-            f'.text =\n{literal(text)},\n.size = {len(text)},\n}}')
+            f'.text =\n{literal(compact)},\n.size = {len(compact)},\n}}')
 
 
 def secret_paths(path, text):
-    plain = re.sub(r'("[^"]*")|//[^\n]*', lambda found: found.group(1) or '', text)
-    plain = re.sub(r',(\s*[\]}])', r'\1', plain)
-    document = json.loads(plain)
+    document = parse(path, text)
     if set(document) != {'version', 'description', 'filesystem'} or set(document['filesystem']) != {'deny'}:
         sys.exit(f'{path}: the table of secrets has nothing but "deny"')
     return document['filesystem']['deny']

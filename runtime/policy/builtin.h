@@ -8,7 +8,7 @@ struct policy_builtin {
 	const char *name;  /* ":read-only" */
 	const char *label; /* "built-in :read-only" */
 	const char *summary;
-	const char *text; /* JSON with comments */
+	const char *text; /* JSON, without comments and spaces */
 	size_t size;
 };
 

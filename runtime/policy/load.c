@@ -108,7 +108,9 @@ static void load_text(struct loader *loader, const char *text, size_t size, cons
 		diag_error(loader->diag, "%s:1:1: larger than a policy can be (1 MiB)", source->label);
 		return;
 	}
-	if (json_parse_places_duplicates(text, size, source->label, &root, &places, loader->diag) < 0)
+	if ((source->builtin != NULL
+			    ? json_parse_own(text, size, source->label, &root, loader->diag)
+			    : json_parse_places_duplicates(text, size, source->label, &root, &places, loader->diag)) < 0)
 		return;
 	layer.places = places;
 	load_below(loader, &layer, root, source);
@@ -132,13 +134,14 @@ static void load_builtin(struct loader *loader, const struct policy_builtin *bui
 static void load_builtin_name(struct loader *loader, const char *name, const struct source *by)
 {
 	const struct policy_builtin *builtin = policy_builtin_find(name);
-	const char *nearest = policy_builtin_nearest(name);
+	const char *nearest;
 	char shown[80];
 
 	if (builtin != NULL) {
 		load_builtin(loader, builtin, by);
 		return;
 	}
+	nearest = policy_builtin_nearest(name);
 	(void)str_printable(name, shown, sizeof shown);
 	if (nearest != NULL)
 		diag_error(loader->diag, "%sno built-in policy \"%s\"; did you mean \"%s\"?", loader->blame, shown,
