@@ -11,7 +11,9 @@
 uint64_t monotime_ns(void); /* CLOCK_MONOTONIC */
 /* now + ns, saturating at UINT64_MAX ("never"). */
 uint64_t monotime_after_ns(uint64_t ns);
-/* RFC 3339 UTC with milliseconds of the real-time clock, for records only. size >= 32. Returns buf. */
-const char *realtime_format(char *buf, size_t size);
+/* The real-time clock, for records only: nanoseconds since the Epoch. */
+uint64_t realtime_ns(void);
+/* RFC 3339 in UTC with milliseconds. size >= 32. Returns buf. */
+const char *realtime_format(uint64_t ns, char *buf, size_t size);
 
 #endif

@@ -175,9 +175,11 @@ static int put_facts(json_t *result, const struct outcome *outcome)
 
 static int put_context(json_t *result, const struct plan *plan, const struct outcome *outcome, json_t *enforcement)
 {
+	char at[32];
+
 	if (json_put(result, "argv", argv_json(plan->argv)) < 0 ||
 		json_put(result, "cwd", json_text(plan->directory)) < 0 ||
-		json_put(result, "started_at", json_string(outcome->started_at)) < 0 ||
+		json_put(result, "started_at", json_string(realtime_format(outcome->started_at_ns, at, sizeof at))) < 0 ||
 		json_put(result, "enforcement", json_incref(enforcement)) < 0)
 		return -1;
 	return json_put(result, "error", outcome_error_json(outcome));

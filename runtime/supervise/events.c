@@ -50,6 +50,7 @@ static int put_ms(json_t *object, const char *key, uint64_t ns)
 int event_started(struct supervisor *s, struct error *err)
 {
 	cleanup_json json_t *object = NULL;
+	char at[32];
 
 	if (!is_wanted(s))
 		return 0;
@@ -57,7 +58,8 @@ int event_started(struct supervisor *s, struct error *err)
 		return 0;
 	s->started_told = true;
 	object = new_event(s, "started");
-	if (object == NULL || json_put(object, "started_at", json_string(s->outcome.started_at)) < 0)
+	if (object == NULL ||
+		json_put(object, "started_at", json_string(realtime_format(s->outcome.started_at_ns, at, sizeof at))) < 0)
 		return error_no_memory(err);
 	return emit(s, object, err);
 }

@@ -60,7 +60,7 @@ struct outcome {
 	size_t n_violations;
 	const char **unkillable; /* names of processes that did not die in time */
 	size_t n_unkillable;
-	char started_at[32]; /* RFC 3339 */
+	uint64_t started_at_ns; /* of the real-time clock */
 	char run_id[40];
 	struct error error; /* code ERROR_NONE where there is none; exec failures */
 };

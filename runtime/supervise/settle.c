@@ -31,7 +31,7 @@ int settle_init(struct supervisor *s, struct error *err)
 		return error_set(err, ERROR_INTERNAL, "run id", "no random bytes");
 	for (size_t i = 0; i < sizeof id; i++)
 		(void)snprintf(s->outcome.run_id + 2 * i, 3, "%02x", id[i]);
-	(void)realtime_format(s->outcome.started_at, sizeof s->outcome.started_at);
+	s->outcome.started_at_ns = realtime_ns();
 	return arena_new(&s->outcome.arena, err);
 }
 

@@ -34,7 +34,7 @@ Test(monotime, realtime_is_rfc_3339_in_utc)
 	time_t before = time(NULL);
 	struct tm utc;
 
-	cr_expect_eq(realtime_format(buf, sizeof buf), buf);
+	cr_expect_eq(realtime_format(realtime_ns(), buf, sizeof buf), buf);
 	cr_assert_eq(sscanf(buf, "%d-%d-%dT%d:%d:%d.%dZ", &year, &month, &day, &hour, &minute, &second, &millisecond), 7);
 	(void)snprintf(check, sizeof check, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", year, month, day, hour, minute,
 		second, millisecond);

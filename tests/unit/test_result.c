@@ -31,7 +31,7 @@ static struct outcome outcome_of(enum outcome_status status)
 		.cpu_system_ns = USAGE_UNKNOWN,
 		.memory_peak_bytes = USAGE_UNKNOWN,
 		.processes_peak = USAGE_UNKNOWN,
-		.started_at = "2024-05-06T07:08:09.010Z",
+		.started_at_ns = 1714979289ull * NS_PER_S + 10 * NS_PER_MS,
 		.run_id = "00112233445566778899aabbccddeeff"};
 
 	return outcome;
