@@ -45,5 +45,7 @@ struct group *group_free(struct group *group);
 CLEANUP_DEFINE(struct group, group_free)
 /* Removes groups below base whose maker is dead. */
 must_check int group_sweep(const char *base, size_t *ret_removed, struct error *err);
+/* The same in a base that is open; its path is for messages. */
+must_check int group_sweep_at(int fd, const char *base, size_t *ret_removed, struct error *err);
 
 #endif

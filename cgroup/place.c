@@ -163,6 +163,9 @@ static int prepare(struct place *place, unsigned wanted, struct error *err)
 		else
 			missing |= CONTROLLER_BIT(i);
 	}
+	place->on = on;
+	if (missing == 0)
+		return 0;
 	switch_on(place, missing);
 	return read_set(place->fd, "cgroup.subtree_control", &place->on, err);
 }
@@ -185,7 +188,7 @@ int place_open(const char *path, unsigned wanted, struct place *ret_place, struc
 		return -1;
 	}
 	/* What a dead run left is no obstacle for this one, and `pinfold gc` says what cannot be removed. */
-	unswept = group_sweep(path, &swept, NULL);
+	unswept = group_sweep_at(place.fd, path, &swept, NULL);
 	(void)unswept;
 	*ret_place = place;
 	return 0;

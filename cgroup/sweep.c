@@ -51,15 +51,20 @@ static int sweep_one(int base_fd, const char *name, uint64_t deadline_ns)
 int group_sweep(const char *base, size_t *ret_removed, struct error *err)
 {
 	cleanup_close int base_fd = group_base_open(base, err);
+
+	return base_fd < 0 ? -1 : group_sweep_at(base_fd, base, ret_removed, err);
+}
+
+int group_sweep_at(int fd, const char *base, size_t *ret_removed, struct error *err)
+{
+	cleanup_close int base_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__attribute__((cleanup(close_directory))) DIR *directory = NULL;
 	uint64_t deadline_ns = monotime_after_ns(SWEEP_NS);
 	const struct dirent *entry;
 	size_t n = 0;
 	int failure = 0;
 
-	if (base_fd < 0)
-		return -1;
-	directory = fdopendir(base_fd);
+	directory = base_fd < 0 ? NULL : fdopendir(base_fd);
 	if (directory == NULL)
 		return error_set_errno(err, group_error_code(errno), errno, "read cgroup", "cannot list %s", base);
 	(void)steal_fd(&base_fd);

@@ -7,6 +7,8 @@
  * are let through and SIGCHLD is no longer ignored.
  */
 #include <errno.h>
+#include <limits.h>
+#include <malloc.h>
 
 #include "base/fd.h"
 #include "base/monotime.h"
@@ -17,7 +19,8 @@
 #include "runtime/cli/settings.h"
 #include "runtime/cli/signals.h"
 
-#define VERBS_MAX 32
+#define VERBS_MAX   32
+#define MEMORY_STEP (256 * 1024)
 
 static const char run_text[] =
 	"examples:\n"
@@ -212,6 +215,9 @@ int main(int argc, char **argv)
 	const struct verb *verb;
 	struct error err;
 
+	/* A short-lived process need not give memory back between its steps. */
+	(void)mallopt(M_TOP_PAD, MEMORY_STEP);
+	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	if (prepare(&err) < 0)
 		return cli_fail(&nothing, &err);
 	if (argc < 2)
