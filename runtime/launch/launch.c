@@ -236,8 +236,7 @@ static int take_sources(struct launch *launch, struct error *err)
 	return r;
 }
 
-/* What only the parent can do. */
-static int help_confine(struct launch *launch, struct error *err)
+static int give_confined(struct launch *launch, struct error *err)
 {
 	if (map_ids(launch, err) < 0)
 		return -1;
@@ -251,6 +250,18 @@ static int help_confine(struct launch *launch, struct error *err)
 		return -1;
 	steps_mark(launch->plan->steps, STEP_GO);
 	return 0;
+}
+
+/* What only the parent can do. Where it cannot because the child has ended, the child knows why. */
+static int help_confine(struct launch *launch, struct error *err)
+{
+	struct error why = {0};
+
+	if (give_confined(launch, &why) == 0)
+		return 0;
+	if (!setup_child_has_ended(launch->launched) || setup_wait_ready(launch->launched, launch->plan->steps, err) == 0)
+		*err = why;
+	return -1;
 }
 
 static int finish(struct launch *launch, struct error *err)

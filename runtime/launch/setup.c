@@ -96,6 +96,23 @@ static bool is_ready(const struct setup_message *message, size_t n_fds)
 		(size_t)__builtin_popcount(message->present) == n_fds;
 }
 
+/* Race: what the parent sent to a child that has ended comes back as an error, before what the child had to say. */
+static long receive(const struct launched *launched, struct setup_message *message, int *fds, size_t *ret_n)
+{
+	long size = fd_receive(launched->control_fd, message, sizeof *message, fds, SETUP_FD_MAX, ret_n, 0);
+
+	if (size < 0 && errno == ECONNRESET)
+		size = fd_receive(launched->control_fd, message, sizeof *message, fds, SETUP_FD_MAX, ret_n, 0);
+	return size;
+}
+
+bool setup_child_has_ended(const struct launched *launched)
+{
+	struct pollfd end = {.fd = launched->control_fd};
+
+	return poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0;
+}
+
 int setup_wait_ready(struct launched *launched, struct steps *steps, struct error *err)
 {
 	struct setup_message message;
@@ -105,7 +122,7 @@ int setup_wait_ready(struct launched *launched, struct steps *steps, struct erro
 
 	if (wait_readable(launched, err) < 0)
 		return -1;
-	size = fd_receive(launched->control_fd, &message, sizeof message, fds, SETUP_FD_MAX, &n, 0);
+	size = receive(launched, &message, fds, &n);
 	if (size == (long)sizeof message && is_ready(&message, n)) {
 		steps_take(steps, message.marks, message.n_marks < SETUP_MARKS_MAX ? message.n_marks : SETUP_MARKS_MAX);
 		steps_mark(steps, STEP_READY);

@@ -2,6 +2,7 @@
 #ifndef LAUNCH_SETUP_H
 #define LAUNCH_SETUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -13,5 +14,8 @@ must_check int setup_send_go(int control_fd, const int *trees, size_t n_ops, str
 /* Takes the child's SETUP_READY with its descriptors into `launched`, or its failure into err; whatever else comes is
  * one, too. Waits for at most 30 s. */
 must_check int setup_wait_ready(struct launched *launched, struct steps *steps, struct error *err);
+
+/* What it had to say, or why it said nothing, is then what setup_wait_ready fails with. */
+bool setup_child_has_ended(const struct launched *launched);
 
 #endif
