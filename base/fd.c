@@ -182,6 +182,32 @@ int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fd
 	return n < 0 ? -1 : 0;
 }
 
+/*
+ * Descriptors that nobody but the queue of their own socket holds are closed by the kernel's collector of such circles
+ * (unix(7), af_unix's garbage collector), on a thread of its own; older kernels collect in the close below, which then
+ * takes as long as ever.
+ */
+void fd_close_aside(int *const *fds, size_t n)
+{
+	const char nothing = 0;
+	int circle[FD_SEND_MAX];
+	size_t held = 0;
+	int ends[2];
+
+	for (size_t i = 0; i < n; i++) {
+		if (*fds[i] >= 0)
+			circle[held++] = *fds[i];
+	}
+	if (held > 0 && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0) {
+		circle[held++] = ends[1];
+		(void)fd_send(ends[0], &nothing, sizeof nothing, circle, held); /* refused: then closed as ever, below */
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+	}
+	for (size_t i = 0; i < n; i++)
+		cleanup_close_fd(fds[i]);
+}
+
 /* Collects every descriptor of the message. No message can hold more than the control buffer has room for. */
 static size_t take_descriptors(struct msghdr *message, int fds[SCM_FDS_MAX])
 {

@@ -20,6 +20,9 @@ must_check int fd_memfile(const char *name, const void *data, size_t size, struc
 /* One datagram with up to n_fds descriptors; async-signal-safe. 0, or -1 with errno. n_fds <= FD_SEND_MAX. */
 #define FD_SEND_MAX 200
 int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds);
+/* Closes n descriptors (n < FD_SEND_MAX; those below 0 are none) and sets them to -1. What the last close of them takes
+ * down in the kernel is left to a thread of the kernel's own, where that is possible. */
+void fd_close_aside(int *const *fds, size_t n);
 /* Receives one datagram; descriptors arrive close-on-exec in fds (at most max_fds, more is EMSGSIZE and all are
  * closed). Returns its size (0: the other end is gone), or -1 with errno. Async-signal-safe. flags as recvmsg. */
 long fd_receive(int sock, void *data, size_t size, int *fds, size_t max_fds, size_t *ret_n_fds, int flags);

@@ -195,7 +195,8 @@ struct group *group_free(struct group *group)
 {
 	if (group == NULL)
 		return NULL;
-	if (!group->removed) {
+	/* Most trees are dead by now, and left nothing in the group that would have to be looked for. */
+	if (!group->removed && unlinkat(group->base_fd, group->name, AT_REMOVEDIR) < 0) {
 		/* What cannot be removed now, nobody can be told of; it is unlocked here and the next sweep takes it. */
 		(void)group_tree_kill(group->fd);
 		(void)group_tree_remove(

@@ -122,14 +122,17 @@ int launch_repair_mount(struct launched *launched, const struct mount_op *op, st
 static void close_all(struct launched *launched)
 {
 	int *const fds[] = {&launched->pidfd, &launched->control_fd, &launched->stdin_fd, &launched->stdout_fd,
-		&launched->stderr_fd, &launched->tty_fd, &launched->proc_fd, &launched->sysvipc_fd,
-		&launched->mountinfo_fd, &launched->mountinfo_check_fd, &launched->sysvipc_sem_fd,
-		&launched->sysvipc_msg_fd};
+		&launched->stderr_fd, &launched->tty_fd};
+	int *inside[6 + LAUNCHED_TMPFS_MAX] = {&launched->proc_fd, &launched->sysvipc_fd, &launched->sysvipc_sem_fd,
+		&launched->sysvipc_msg_fd, &launched->mountinfo_fd, &launched->mountinfo_check_fd};
+	size_t n = 6;
 
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
 		cleanup_close_fd(fds[i]);
 	for (size_t i = 0; i < launched->n_tmpfs; i++)
-		cleanup_close_fd(&launched->tmpfs_fds[i]);
+		inside[n++] = &launched->tmpfs_fds[i];
+	/* The last of the sandbox's mounts goes with these, which takes a while and has no bearing on the result. */
+	fd_close_aside(inside, n);
 }
 
 /* A task that no signal reaches must not hold the caller for ever; its end was told as far as it is known. */

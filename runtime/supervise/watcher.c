@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -118,34 +117,16 @@ void watcher_forget(struct watcher *watcher, const void *userdata)
 	}
 }
 
-/*
- * Whoever closes an instance waits in the kernel until no processor can still be looking at a watch of it, 10 to 20 ms:
- * longer than a short run. A descriptor that nobody but the queue of its own socket holds is closed by the kernel's
- * collector of such circles instead, on a thread of its own (unix(7), af_unix's garbage collector; older kernels collect
- * here, and wait as close would). A user has few instances, so this is for short runs alone, whose number time limits.
- */
-static void close_aside(int *fd)
-{
-	const char nothing = 0;
-	int ends[2];
-
-	if (*fd >= 0 && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0) {
-		const int circle[] = {*fd, ends[1]};
-
-		(void)fd_send(ends[0], &nothing, sizeof nothing, circle, 2); /* refused: then closed as ever, below */
-		(void)close(ends[0]);
-		(void)close(ends[1]);
-	}
-	cleanup_close_fd(fd);
-}
-
+/* Whoever closes an instance waits in the kernel until no processor can still be looking at a watch of it, 10 to 20 ms:
+ * longer than a short run. A user has few instances, so only short runs, whose number time limits, leave theirs to the
+ * kernel's collector. */
 struct watcher *watcher_free(struct watcher *watcher)
 {
 	if (watcher == NULL)
 		return NULL;
 	loop_remove(watcher->loop, &watcher->source);
 	if (watcher->fd >= 0 && monotime_ns() - watcher->born_ns < SHORT_NS)
-		close_aside(&watcher->fd);
+		fd_close_aside((int *[]){&watcher->fd}, 1);
 	cleanup_close_fd(&watcher->fd);
 	free(watcher);
 	return NULL;
