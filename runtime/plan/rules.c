@@ -5,6 +5,8 @@
  */
 #include "runtime/plan/rules.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,7 +88,7 @@ static void add_home(struct rules *rules, const char *path)
 	}
 	home = arena_push(rules->planner->arena, &rules->homes, &rules->n_homes);
 	if (home != NULL)
-		*home = (struct home){path, listings_read(&rules->listings, path)};
+		*home = (struct home){.path = path};
 }
 
 static void find_home(struct planner *planner, const char *path, void *userdata)
@@ -166,6 +168,30 @@ static void add_at(struct rules *rules, const char *base, const char *said)
 		add_said(rules, base, said);
 }
 
+/* Whether the policy shows the home, something in it, or what it lies in, by itself. */
+static bool is_wanted_home(const struct rules *rules, const char *home)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct rule *rule = &rules->list[i];
+		const char *path = rule->kind == RULE_BIND ? rule->source : rule->path;
+
+		if ((rule->kind == RULE_BIND || rule->kind == RULE_READ || rule->kind == RULE_WRITE) &&
+			(planner_is_below(path, home) || planner_is_below(home, path)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_closed_home(const struct rules *rules, const char *home)
+{
+	struct planner *planner = rules->planner;
+	struct stat st;
+
+	if (!planner->plan->identity.mapped)
+		return faccessat(AT_FDCWD, home, X_OK, AT_EACCESS) < 0 && errno == EACCES;
+	return planner_stat(planner, home, &st) == 0 && (st.st_mode & S_IXOTH) == 0 && !is_wanted_home(rules, home);
+}
+
 /* A "*" right behind the tilde stands for every home. */
 static void add_policy_path(struct rules *rules, const struct policy_path *from)
 {
@@ -179,9 +205,35 @@ static void add_policy_path(struct rules *rules, const struct policy_path *from)
 	}
 	ask_all = !from->secret || planner_pattern_at(relative) == 0;
 	for (size_t i = 0; i < rules->n_homes; i++) {
+		if (from->secret && rules->homes[i].is_closed)
+			continue;
 		if (ask_all || listing_may_hold(rules->homes[i].listing, relative))
 			add_at(rules, rules->homes[i].path, relative);
 	}
+}
+
+static void add_policy_paths(struct rules *rules, bool secrets)
+{
+	const struct policy *policy = rules->planner->policy;
+
+	for (size_t i = 0; i < policy->n_paths; i++) {
+		if (policy->paths[i].secret == secrets)
+			add_policy_path(rules, &policy->paths[i]);
+	}
+}
+
+/* Order: when it is known what the policy shows. */
+static void add_secrets(struct rules *rules)
+{
+	for (size_t i = 0; i < rules->n_homes; i++) {
+		struct home *home = &rules->homes[i];
+
+		home->is_closed = is_closed_home(rules, home->path);
+		if (!home->is_closed)
+			home->listing = listings_read(&rules->listings, home->path);
+	}
+	add_policy_paths(rules, true);
+	listings_done(&rules->listings);
 }
 
 /* Where something is to be mounted: canonical where the host's tree shows, as written in another root. */
@@ -400,12 +452,11 @@ int planner_rules(struct planner *planner, struct error *err)
 	struct rules rules = {.planner = planner, .listings = {.arena = planner->arena, .slash_fd = -1}};
 
 	find_homes(&rules);
-	for (size_t i = 0; i < planner->policy->n_paths; i++)
-		add_policy_path(&rules, &planner->policy->paths[i]);
-	listings_done(&rules.listings);
+	add_policy_paths(&rules, false);
 	add_workspace(&rules);
 	rules_add_git(&rules);
 	add_binds(&rules);
+	add_secrets(&rules);
 	rules_tell_sockets(&rules);
 	follow_binds(&rules);
 	add_tmpfs(&rules);

@@ -32,7 +32,8 @@ struct rule {
 
 struct home {
 	const char *path;
-	const struct listing *listing; /* NULL: no memory for it */
+	bool is_closed;                /* the command cannot get into it, so that nothing in it needs a mask */
+	const struct listing *listing; /* of one that is not closed; NULL: no memory for it */
 };
 
 struct rules {

@@ -237,6 +237,39 @@ Test(plan_order, a_home_as_workspace)
 	world_done(&world);
 }
 
+/* Started by root, what lies in a home that others cannot enter needs no mask, unless the policy shows it by itself. */
+Test(plan_order, a_closed_home)
+{
+	static const struct {
+		const char *filesystem, *path;
+		enum sight_kind kind;
+	} cases[] = {
+		{"\"write\": [\"@/ws\"]", "@/home/.ssh", SIGHT_HOST},
+		{"\"write\": [\"@/home\"]", "@/home/.ssh", SIGHT_HIDDEN},
+		{"\"write\": [\"@\"]", "@/home/.ssh", SIGHT_HIDDEN},
+		{"\"write\": [\"@/home/work\"]", "@/home/work/.ssh", SIGHT_HOST},
+		{"\"bind\": [{\"source\": \"@/home\", \"target\": \"@/outside\", \"write\": true}]", "@/outside/.ssh",
+			SIGHT_HIDDEN},
+		{"\"bind\": [{\"source\": \"@\", \"target\": \"/mnt\", \"write\": true}]", "/mnt/home/.ssh", SIGHT_HIDDEN},
+	};
+	struct world world;
+
+	world_init(&world, "/var/tmp");
+	world_add_directory(&world, "@/home/work", 0755);
+	world_add_directory(&world, "@/home", 0700);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[512];
+		char *path = world_text(&world, cases[i].path);
+
+		(void)snprintf(text, sizeof text, "{\"version\": 1, \"filesystem\": {%s}}", cases[i].filesystem);
+		cleanup_planned struct planned planned = world_plan(&world, "full", text);
+		cr_assert_not_null(planned.plan, "%s: %s", cases[i].filesystem, planned_reason(&planned));
+		cr_expect_eq(plan_sight(planned.plan, path).kind, cases[i].kind, "%s", cases[i].filesystem);
+		free(path);
+	}
+	world_done(&world);
+}
+
 Test(plan_order, kernel_file_systems_are_no_workspaces)
 {
 	static const char *const workspaces[] = {"/proc", "/proc/self/fd", "/sys", "/dev/shm", "/nowhere", "/etc/passwd"};
