@@ -254,7 +254,8 @@ static int fail_outside(const struct sources *sources, const char *path, enum er
 	cleanup_buf struct buf grants = {};
 	char shown[120], shown_base[120];
 
-	(void)error_set(err, code, "source", "\"%s\" lies outside the base directory %s and of what the caller granted",
+	(void)error_set(err, code, "source",
+		"\"%s\" lies outside the base directory %s and outside what the caller granted",
 		str_printable(path, shown, sizeof shown),
 		base != NULL ? str_printable(base->written, shown_base, sizeof shown_base) : "(there is none)");
 	error_set_fix(err, "grant it with --grant PATH[:ro], or name another --base");
