@@ -76,26 +76,27 @@ static void fill_limits(struct limits *limits, const struct extract_options *opt
 		(void)snprintf(limits->file, sizeof limits->file, "%llu", (unsigned long long)options->extracted_max);
 }
 
+static int refuse_end(struct error *err, const char *limit, const char *most, const char *what)
+{
+	(void)error_set(err, ERROR_LIMIT, "archive", "%s %s (%s)", what, most, limit);
+	error_add_context(err, "limit", limit);
+	error_add_context(err, "most", most);
+	return -1;
+}
+
 /* An end that the reader did not tell itself. */
-static int judge_end(const struct talk *talk, const struct runner_outcome *outcome, struct error *err)
+static int judge_end(
+	const struct talk *talk, const struct limits *limits, const struct runner_outcome *outcome, struct error *err)
 {
 	if (!talk->introduced) {
 		(void)error_set(err, ERROR_BACKEND_UNAVAILABLE, ARCHIVE_PROGRAM,
 			ARCHIVE_PROGRAM " does not start: %s %s", outcome->told, outcome->said);
 		return -1;
 	}
-	switch (outcome->end) {
-	case RUNNER_TIMED_OUT:
-		(void)error_set(err, ERROR_LIMIT, "archive", "it takes too long: %s", outcome->told);
-		error_add_context(err, "limit", "timeout");
-		return -1;
-	case RUNNER_OUT_OF_MEMORY:
-		(void)error_set(err, ERROR_LIMIT, "archive", "its reader needs too much memory: %s", outcome->told);
-		error_add_context(err, "limit", "memory");
-		return -1;
-	case RUNNER_SIGNALED:
-	case RUNNER_EXITED: break;
-	}
+	if (outcome->end == RUNNER_TIMED_OUT)
+		return refuse_end(err, "timeout", limits->time, "it is not read through within");
+	if (outcome->end == RUNNER_OUT_OF_MEMORY)
+		return refuse_end(err, "memory", limits->memory, "its reader needs more memory, in bytes, than");
 	if (outcome->end == RUNNER_EXITED && outcome->exit_code == 0 && talk->done)
 		return 0;
 	return error_set(err, ERROR_WORKSPACE_ARCHIVE_WRITE, "archive", "its reader failed: %s %s", outcome->told,
@@ -141,7 +142,7 @@ static int run_helper(const struct runner *runner, const struct staging *staging
 		*err = talk->error;
 		return -1;
 	}
-	return judge_end(talk, &outcome, err);
+	return judge_end(talk, &limits, &outcome, err);
 }
 
 /* The rest of what progress has not told. */

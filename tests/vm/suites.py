@@ -24,7 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 # The suites of each machine, longest first, and how to start it.
 SUITES = {
-    "plain": ["isolation-root", "isolation-user", "escape-user", "escape-root", "cli-root", "cli-user", "manifest-user", "manifest-root"],
+    "plain": ["isolation-root", "isolation-user", "escape-user", "escape-root", "cli-root", "cli-user", "manifest-user", "manifest-root",
+              "archive-root", "archive-user"],
     "systemd": ["systemd-user", "systemd-root", "systemd-bare", "systemd-service"],
 }
 BOOT = {"plain": ["run"], "systemd": ["systemd", "--service"]}
@@ -38,7 +39,7 @@ UNAVAILABLE = 77
 # --- on the host ---------------------------------------------------------------------------------------------------
 def stage(build, job):
     """What the suites need, in the directory that both machines see."""
-    for part in ("blackbox", "cli", "escape", "isolation", "manifest"):
+    for part in ("archive", "blackbox", "cli", "escape", "isolation", "manifest"):
         shutil.copytree(os.path.join(TESTS, part), os.path.join(job, "tests", part))
     shutil.copytree(HERE, os.path.join(job, "tests", "vm"))
     programs = os.path.join(build, "tests", "escape")

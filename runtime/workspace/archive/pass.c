@@ -31,6 +31,7 @@ struct pass {
 	const char *raw; /* the name of the member, as it was read */
 	struct member_name name;
 	int implied;
+	uint64_t data_bytes; /* of totals.bytes: without the holes, which cost no reading */
 	uint64_t told_bytes;
 	SHA2_CTX digest;
 	struct pass_totals totals;
@@ -58,27 +59,32 @@ static int count_member(struct pass *pass, struct error *err)
 	return 0;
 }
 
-/* `end` is how far this member reaches by now. */
+static int check_ratio(const struct pass *pass, struct error *err)
+{
+	uint64_t most = pass->limits->ratio_max, in = input_bytes(pass->input), out = pass->data_bytes;
+
+	if (most == PASS_NO_LIMIT || out <= PASS_RATIO_GRACE || out / most < in + 1)
+		return 0;
+	return rules_refuse_limit(
+		err, "max-ratio", most, in > 0 ? out / in : out, pass->raw, "times as many bytes extracted as read");
+}
+
+/* `end` is how far this member reaches by now, `*at` how far it did before. */
 static int count_bytes(struct pass *pass, uint64_t *at, uint64_t end, struct error *err)
 {
-	const struct pass_limits *limits = pass->limits;
-	uint64_t in = input_bytes(pass->input);
-	uint64_t all;
+	uint64_t most = pass->limits->extracted_max, all;
 
 	if (end <= *at)
 		return 0;
 	if (__builtin_add_overflow(pass->totals.bytes, end - *at, &all))
 		all = UINT64_MAX;
-	if (limits->extracted_max != PASS_NO_LIMIT && all > limits->extracted_max)
-		return rules_refuse_limit(err, "max-extracted", limits->extracted_max, all, pass->raw, "bytes extracted");
+	if (most != PASS_NO_LIMIT && all > most)
+		return rules_refuse_limit(err, "max-extracted", most, all, pass->raw, "bytes extracted");
 	if (all > INT64_MAX)
 		return rules_refuse(err, pass->raw, "it is longer than any file can be");
 	pass->totals.bytes = all;
 	*at = end;
-	if (limits->ratio_max != PASS_NO_LIMIT && all > PASS_RATIO_GRACE && all / limits->ratio_max >= in + 1)
-		return rules_refuse_limit(err, "max-ratio", limits->ratio_max, in > 0 ? all / in : all, pass->raw,
-			"times as many bytes extracted as read");
-	return 0;
+	return check_ratio(pass, err);
 }
 
 static void tell(struct pass *pass, bool between)
@@ -104,6 +110,7 @@ static int take_data(struct pass *pass, uint64_t *ret_size, struct error *err)
 	while ((r = archive_read_data_block(archive, &data, &size, &offset)) == ARCHIVE_OK) {
 		if (offset < 0 || (uint64_t)offset < at)
 			return rules_refuse(err, pass->raw, "damaged: its parts overlap");
+		pass->data_bytes += size;
 		if (count_bytes(pass, &at, (uint64_t)offset + size, err) < 0)
 			return -1;
 		if (pass->sink != NULL && size > 0 &&
