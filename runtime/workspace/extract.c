@@ -84,6 +84,11 @@ static int refuse_end(struct error *err, const char *limit, const char *most, co
 	return -1;
 }
 
+static int refuse_memory(struct error *err, const struct limits *limits)
+{
+	return refuse_end(err, "memory", limits->memory, "its reader needs more memory, in bytes, than");
+}
+
 /* An end that the reader did not tell itself. */
 static int judge_end(
 	const struct talk *talk, const struct limits *limits, const struct runner_outcome *outcome, struct error *err)
@@ -96,7 +101,7 @@ static int judge_end(
 	if (outcome->end == RUNNER_TIMED_OUT)
 		return refuse_end(err, "timeout", limits->time, "it is not read through within");
 	if (outcome->end == RUNNER_OUT_OF_MEMORY)
-		return refuse_end(err, "memory", limits->memory, "its reader needs more memory, in bytes, than");
+		return refuse_memory(err, limits);
 	if (outcome->end == RUNNER_EXITED && outcome->exit_code == 0 && talk->done)
 		return 0;
 	return error_set(err, ERROR_WORKSPACE_ARCHIVE_WRITE, "archive", "its reader failed: %s %s", outcome->told,
@@ -138,6 +143,8 @@ static int run_helper(const struct runner *runner, const struct staging *staging
 	fill_limits(&limits, talk->options);
 	if (runner->run(runner->context, &request, &outcome, err) < 0)
 		return talk->introduced ? -1 : own_failure(err);
+	if (talk->failed && talk->error.code == ERROR_NO_MEMORY)
+		return refuse_memory(err, &limits);
 	if (talk->failed) {
 		*err = talk->error;
 		return -1;
