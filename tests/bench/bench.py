@@ -24,7 +24,7 @@ import peers
 import place
 import race
 
-BENCHES = ["launch", "throughput", "memory", "ending", "output", "filter"]
+BENCHES = ["launch", "throughput", "memory", "ending", "output", "filter", "copying"]
 SMOKE_PEERS = ["plain", "pinfold", "bubblewrap"]
 SKIPPED = 77
 

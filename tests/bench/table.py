@@ -1,4 +1,4 @@
-"""Figures as a table for people, as JSON, and as ratios to bubblewrap's."""
+"""Figures as a table for people, as JSON, and as ratios to those of one contender: bubblewrap, where no other is said."""
 
 import statistics
 import sys
@@ -16,22 +16,26 @@ def skipped(bench, title, why):
 class Table:
     """figures: {peer: [numbers]}; troubles: {peer: why it has none}; about: the conditions, for the JSON file."""
 
-    def __init__(self, bench, title, unit, figures, troubles, about):
+    def __init__(self, bench, title, unit, figures, troubles, about, against=AGAINST):
         self.bench, self.title, self.unit, self.troubles, self.about = bench, title, unit, troubles, about
-        self.why_skipped = None
+        self.why_skipped, self.against = None, against
         self.rows = {name: quantiles(values) for name, values in figures.items() if values}
         for row in self.rows.values():
-            row["to_bubblewrap"] = row["p50"] / self.rows[AGAINST]["p50"] if self.rows.get(AGAINST, {}).get("p50") else None
+            row[self.key()] = row["p50"] / self.rows[against]["p50"] if self.rows.get(against, {}).get("p50") else None
+
+    def key(self):
+        """Of the ratio in the JSON file."""
+        return "to_" + "".join(letter if letter.isalnum() else "_" for letter in self.against)
 
     def ratio(self, name):
-        return self.rows.get(name, {}).get("to_bubblewrap")
+        return self.rows.get(name, {}).get(self.key())
 
     def show(self):
         print(f"\n{self.title}" + (f" ({self.unit})" if self.unit else ""))
         if self.rows:
-            print(f"  {'':22} {'p10':>10} {'p50':>10} {'p90':>10} {'n':>5}  to bubblewrap")
+            print(f"  {'':22} {'p10':>10} {'p50':>10} {'p90':>10} {'n':>5}  to {self.against}")
         for name, row in self.rows.items():
-            ratio = f"{row['to_bubblewrap']:.2f} x" if row["to_bubblewrap"] is not None else "-"
+            ratio = f"{row[self.key()]:.2f} x" if row[self.key()] is not None else "-"
             print(f"  {name:22} {number(row['p10'])} {number(row['p50'])} {number(row['p90'])} {row['n']:5}  {ratio}")
         for name, why in self.troubles.items():
             print(f"  {name:22} not measured: {why}")
