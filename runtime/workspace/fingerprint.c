@@ -34,25 +34,25 @@ static int fail(const char *what, const char *path, struct error *err)
 		err, ERROR_IO, errno, "fingerprint", "cannot %s %s", what, str_printable(path, shown, sizeof shown));
 }
 
+/* size: of the file, which nobody changes any more. */
 static int add_content(
-	int fd, const char *path, struct work *work, struct sha256 *digest, uint64_t *bytes, struct error *err)
+	int fd, const char *path, uint64_t size, struct work *work, struct sha256 *digest, struct error *err)
 {
-	cleanup_free char *piece = malloc(PIECE);
-	ssize_t n = 1;
+	size_t room = size < PIECE ? (size_t)size : PIECE;
+	cleanup_free char *piece = malloc(room + 1);
 
 	if (piece == NULL)
 		return error_no_memory(err);
-	while (n > 0) {
-		n = read(fd, piece, PIECE);
-		if (n < 0 && errno == EINTR) {
-			n = 1;
+	while (size > 0) {
+		ssize_t n = read(fd, piece, room);
+
+		if (n < 0 && errno == EINTR)
 			continue;
-		}
-		if (n < 0)
+		if (n <= 0 || (uint64_t)n > size)
 			return fail("read", path, err);
 		sha256_add(digest, piece, (size_t)n);
-		*bytes += (uint64_t)n;
-		if (work_check(work, err) < 0)
+		size -= (uint64_t)n;
+		if (size > 0 && work_check(work, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -71,9 +71,10 @@ static int digest_file(int dirfd, const char *name, const char *path, struct wor
 	if ((uint64_t)st.st_size > work->bytes_max)
 		return work_refuse_bytes(work, (uint64_t)st.st_size, path, err);
 	sha256_begin(&digest);
-	if (add_content(fd, path, work, &digest, bytes, err) < 0)
+	if (add_content(fd, path, (uint64_t)st.st_size, work, &digest, err) < 0)
 		return -1;
 	sha256_end(&digest, ret_hex);
+	*bytes += (uint64_t)st.st_size;
 	return 0;
 }
 
