@@ -45,10 +45,10 @@ static const char config[] =
 	"[checkout]\n\tworkers = 1\n"
 	"[advice]\n\tdetachedHead = false\n";
 
-static const char *const environment[] = {"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" CONFIG_INSIDE,
-	"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=/bin/false", "SSH_ASKPASS=/bin/false",
-	"GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1",
-	"LC_ALL=C"};
+#define CONFIG_VARIABLE "GIT_CONFIG_GLOBAL=" CONFIG_INSIDE
+static const char *const environment[] = {"GIT_CONFIG_NOSYSTEM=1", CONFIG_VARIABLE, "GIT_ATTR_NOSYSTEM=1",
+	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=/bin/false", "SSH_ASKPASS=/bin/false", "GIT_LITERAL_PATHSPECS=1",
+	"GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C"};
 #define ENVIRONMENT_N (sizeof environment / sizeof *environment)
 
 int git_find_program(const char **ret_program, struct error *err)
