@@ -24,7 +24,7 @@ import peers
 import place
 import race
 
-BENCHES = ["launch", "throughput", "memory", "ending", "output", "filter", "copying"]
+BENCHES = ["launch", "throughput", "memory", "ending", "output", "filter", "copying", "archive"]
 SMOKE_PEERS = ["plain", "pinfold", "bubblewrap"]
 SKIPPED = 77
 
