@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "runtime/api/objects.h"
 #include "runtime/api/runner.h"
+#include "runtime/policy/path_rule.h"
 #include "runtime/workspace/environment.h"
 #include "runtime/workspace/materialize.h"
 #include "runtime/workspace/receipt.h"
@@ -126,41 +127,54 @@ int pinfold_manifest_grant(pinfold_manifest *manifest, const char *grant, pinfol
 	return 0;
 }
 
-/* NULL: a path of the workspace, which is no source; or of a home that is not known. */
+/* NULL: a path of the workspace, which is no source; of a home that is not known; or a pattern. */
 static char *absolute(const char *path)
 {
-	const char *home = getenv("HOME");
+	const char *home = getenv("HOME"), *below = NULL;
 	char *joined = NULL;
 
-	if (path[0] == '/')
+	if (str_starts_with(path, POLICY_EVERY_HOME))
+		below = path + strlen(POLICY_EVERY_HOME);
+	else if (str_starts_with(path, "~/"))
+		below = path + strlen("~/");
+	if (below == NULL && path[0] == '/' && !policy_path_has_glob(path))
 		return strdup(path);
-	if (!str_starts_with(path, "~/") || home == NULL || home[0] != '/')
+	if (below == NULL || home == NULL || home[0] != '/' || policy_path_has_glob(below))
 		return NULL;
-	return asprintf(&joined, "%s%s", home, path + 1) < 0 ? NULL : joined;
+	return asprintf(&joined, "%s/%s", home, below) < 0 ? NULL : joined;
 }
 
-/* What a policy names and is not there, or is everything, grants nothing: a policy is written for runs. */
-static int grant_path(pinfold_manifest *manifest, const struct policy_path *path, struct error *err)
+static int take_path(pinfold_manifest *manifest, const struct policy_path *path, struct error *err)
 {
 	cleanup_free char *whole = absolute(path->path);
 
-	if (whole == NULL)
+	if (whole == NULL || path->access == ACCESS_PROTECT)
 		return 0;
-	if (sources_grant(manifest->sources, whole, path->access == ACCESS_WRITE, err) == 0)
-		return 0;
-	return err->code == ERROR_NO_MEMORY ? -1 : 0;
+	if (path->access == ACCESS_DENY)
+		return sources_deny(manifest->sources, whole, err);
+	return sources_grant(manifest->sources, whole, path->access == ACCESS_WRITE, err);
 }
 
-static int grant_policy(pinfold_manifest *manifest, pinfold_policy *policy, struct diag *diag, struct error *err)
+/* What a policy names and is not there, cannot be reached by the caller, or is everything, neither grants nor denies: a
+ * policy is written for runs. */
+static bool is_of_no_account(const struct error *error)
+{
+	return error->code == ERROR_NOT_FOUND || error->code == ERROR_PERMISSION_DENIED || error->code == ERROR_USAGE;
+}
+
+/* Order: denials last, for they win over a grant of the same path, as in a run. */
+static int take_policy(pinfold_manifest *manifest, pinfold_policy *policy, struct diag *diag, struct error *err)
 {
 	const struct policy *resolved = NULL;
 
 	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0)
 		return -1;
-	for (size_t i = 0; i < resolved->n_paths; i++) {
-		const struct policy_path *path = &resolved->paths[i];
+	for (size_t i = 0; i < 2 * resolved->n_paths; i++) {
+		const struct policy_path *path = &resolved->paths[i % resolved->n_paths];
+		bool denials = i >= resolved->n_paths;
 
-		if ((path->access == ACCESS_READ || path->access == ACCESS_WRITE) && grant_path(manifest, path, err) < 0)
+		if ((path->access == ACCESS_DENY) == denials && take_path(manifest, path, err) < 0 &&
+			!is_of_no_account(err))
 			return -1;
 	}
 	return 0;
@@ -171,7 +185,7 @@ int pinfold_manifest_grant_policy(pinfold_manifest *manifest, pinfold_policy *po
 	cleanup_diag struct diag diag = {0};
 	struct error error = {0};
 
-	if (grant_policy(manifest, policy, &diag, &error) < 0)
+	if (take_policy(manifest, policy, &diag, &error) < 0)
 		return api_fail(err, "manifest grant", &error, &diag);
 	return 0;
 }

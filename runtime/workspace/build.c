@@ -59,22 +59,14 @@ static int build_local_file(
 	return local_copy_file(place.dirfd, place.path, build->stage_fd, name, &options, &totals, err);
 }
 
-static int open_local_dir(const struct materialize_options *options, const struct manifest_entry *entry, struct error *err)
-{
-	struct source_place place;
-
-	if (sources_find(options->sources, entry->source, ERROR_LOCAL_DIR_READ, &place, err) < 0)
-		return -1;
-	return local_open_dir(place.dirfd, place.path[0] != '\0' ? place.path : ".", err);
-}
-
 static int build_local_dir(
 	const struct build *build, const struct manifest_entry *entry, const char *name, struct error *err)
 {
 	const char *exclude[EXCLUDES_MAX];
 	const struct local_options options = {
 		.exclude = exclude, .n_exclude = entry->n_exclude + 1, .work = build->options->work};
-	cleanup_close int source_fd = open_local_dir(build->options, entry, err);
+	cleanup_close int source_fd =
+		sources_open_directory(build->options->sources, entry->source, ERROR_LOCAL_DIR_READ, err);
 	cleanup_close int target_fd = -1;
 	struct local_totals totals = {};
 
@@ -89,20 +81,6 @@ static int build_local_dir(
 	return local_copy_dir(source_fd, target_fd, &options, &totals, err);
 }
 
-static int open_local_repo(
-	const struct materialize_options *options, const struct manifest_entry *entry, struct error *err)
-{
-	struct source_place place;
-	int fd;
-
-	if (sources_find(options->sources, entry->repo, ERROR_GIT_CLONE, &place, err) < 0)
-		return -1;
-	fd = local_open_dir(place.dirfd, place.path[0] != '\0' ? place.path : ".", err);
-	if (fd < 0 && err != NULL && err->code == ERROR_LOCAL_DIR_READ)
-		err->code = ERROR_GIT_CLONE;
-	return fd;
-}
-
 static int build_git_repo(
 	const struct build *build, const struct manifest_entry *entry, const char *name, struct error *err)
 {
@@ -113,7 +91,7 @@ static int build_git_repo(
 	if (build->options->runner == NULL)
 		return error_set(err, ERROR_UNSUPPORTED, "build", "git_repo entries need a confined git");
 	if (!git_is_address(entry->repo)) {
-		repo_fd = open_local_repo(build->options, entry, err);
+		repo_fd = sources_open_directory(build->options->sources, entry->repo, ERROR_GIT_CLONE, err);
 		if (repo_fd < 0)
 			return -1;
 		source.repo_fd = repo_fd;
@@ -200,7 +178,7 @@ static int try_git_repo(const struct materialize_options *options, const struct 
 	cleanup_close int fd = -1;
 
 	if (!git_is_address(entry->repo)) {
-		fd = open_local_repo(options, entry, err);
+		fd = sources_open_directory(options->sources, entry->repo, ERROR_GIT_CLONE, err);
 		if (fd < 0)
 			return -1;
 		source.repo_fd = fd;
@@ -219,7 +197,9 @@ int build_try(const struct materialize_options *options, const struct manifest_e
 	case MANIFEST_ARCHIVE:
 		fd = sources_open_file(options->sources, entry->source, ERROR_WORKSPACE_ARCHIVE_READ, err);
 		return fd < 0 ? -1 : 0;
-	case MANIFEST_LOCAL_DIR: fd = open_local_dir(options, entry, err); return fd < 0 ? -1 : 0;
+	case MANIFEST_LOCAL_DIR:
+		fd = sources_open_directory(options->sources, entry->source, ERROR_LOCAL_DIR_READ, err);
+		return fd < 0 ? -1 : 0;
 	case MANIFEST_GIT_REPO: return try_git_repo(options, entry, err);
 	case MANIFEST_FILE:
 	case MANIFEST_DIR:

@@ -22,6 +22,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "runtime/workspace/local.h"
 #include "runtime/workspace/manifest.h"
 
 struct root {
@@ -31,6 +32,7 @@ struct root {
 	const char *name;    /* of a granted file in dirfd; NULL: a directory */
 	bool writable;
 	bool is_base;
+	bool denied;
 	bool revoked; /* a base directory that another one has replaced */
 };
 
@@ -218,6 +220,16 @@ int sources_grant(struct sources *sources, const char *path, bool writable, stru
 	return 0;
 }
 
+int sources_deny(struct sources *sources, const char *path, struct error *err)
+{
+	struct root *root;
+
+	if (open_and_add(sources, "denied path", path, &root, err) < 0)
+		return -1;
+	root->denied = true;
+	return 0;
+}
+
 int sources_grant_text(struct sources *sources, const char *text, struct error *err)
 {
 	static const char suffix[] = ":ro";
@@ -248,6 +260,15 @@ static const struct root *longest(const struct sources *sources, const char *pat
 	return best;
 }
 
+static int refuse_source(enum error_code code, const char *path, const char *reason, const char *says, struct error *err)
+{
+	char shown[200];
+
+	(void)error_set(err, code, "source", "\"%s\" %s", str_printable(path, shown, sizeof shown), says);
+	error_add_context(err, "reason", reason);
+	return -1;
+}
+
 static int fail_outside(const struct sources *sources, const char *path, enum error_code code, struct error *err)
 {
 	const struct root *base = find_base(sources);
@@ -262,7 +283,7 @@ static int fail_outside(const struct sources *sources, const char *path, enum er
 	error_add_context(err, "reason", "outside_base_dir");
 	error_add_context(err, "base_dir", base != NULL ? base->written : "");
 	for (size_t i = 0; i < sources->n_roots; i++)
-		if (!sources->roots[i].is_base && !sources->roots[i].revoked)
+		if (!sources->roots[i].is_base && !sources->roots[i].revoked && !sources->roots[i].denied)
 			buf_printf(&grants, "%s%s", grants.size > 0 ? ", " : "", sources->roots[i].written);
 	if (grants.size > 0)
 		error_add_context(err, "grants", buf_str(&grants));
@@ -289,6 +310,14 @@ static bool to_real(const struct sources *sources, const char *path, char real[P
 	return append_parts(real, tidy + (root != NULL ? strlen(root->written) : 0));
 }
 
+static bool holds_denied(const struct sources *sources, const char *real)
+{
+	for (size_t i = 0; i < sources->n_roots; i++)
+		if (sources->roots[i].denied && manifest_path_is_within(sources->roots[i].real, real))
+			return true;
+	return false;
+}
+
 int sources_find(const struct sources *sources, const char *path, enum error_code code, struct source_place *ret_place,
 	struct error *err)
 {
@@ -301,22 +330,16 @@ int sources_find(const struct sources *sources, const char *path, enum error_cod
 	root = longest(sources, real, false);
 	if (root == NULL)
 		return fail_outside(sources, path, code, err);
+	if (root->denied)
+		return refuse_source(code, path, "denied", "is denied by the policy", err);
 	rest = root->name != NULL ? root->name : real + strlen(root->real);
 	if (root->name != NULL && strcmp(real, root->real) != 0)
 		return fail_outside(sources, path, code, err);
 	ret_place->dirfd = root->dirfd;
 	ret_place->writable = root->writable && !root->is_base;
+	ret_place->holds_denied = holds_denied(sources, real);
 	(void)snprintf(ret_place->path, sizeof ret_place->path, "%s", rest + strspn(rest, "/"));
 	return 0;
-}
-
-static int refuse_source(enum error_code code, const char *path, const char *reason, const char *says, struct error *err)
-{
-	char shown[200];
-
-	(void)error_set(err, code, "source", "\"%s\" %s", str_printable(path, shown, sizeof shown), says);
-	error_add_context(err, "reason", reason);
-	return -1;
 }
 
 static int fail_source(enum error_code code, const char *path, int sys_errno, struct error *err)
@@ -364,4 +387,19 @@ int sources_open_file(const struct sources *sources, const char *path, enum erro
 		return refuse_source(code, path, "special_file", "is no regular file", err);
 	fd = open_place(place, &where, &st);
 	return fd >= 0 ? fd : fail_source(code, path, errno, err);
+}
+
+int sources_open_directory(const struct sources *sources, const char *path, enum error_code code, struct error *err)
+{
+	struct source_place where;
+	int fd;
+
+	if (sources_find(sources, path, code, &where, err) < 0)
+		return -1;
+	if (where.holds_denied)
+		return refuse_source(code, path, "denied", "holds something that is denied by the policy", err);
+	fd = local_open_dir(where.dirfd, where.path[0] != '\0' ? where.path : ".", err);
+	if (fd < 0 && err != NULL && err->code == ERROR_LOCAL_DIR_READ)
+		err->code = code;
+	return fd;
 }

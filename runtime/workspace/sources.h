@@ -22,16 +22,24 @@ must_check int sources_grant(struct sources *sources, const char *path, bool wri
 /* "PATH" or "PATH:ro". */
 must_check int sources_grant_text(struct sources *sources, const char *text, struct error *err);
 
+/* What may not be taken though it lies below the base or a grant, unless a longer one holds it. As sources_grant. */
+must_check int sources_deny(struct sources *sources, const char *path, struct error *err);
+
 struct source_place {
 	int dirfd;           /* of the base or grant; borrowed from the sources */
 	bool writable;       /* of the longest grant that holds the path; the base is not */
+	bool holds_denied;   /* something below it may not be taken: a whole tree may not be */
 	char path[PATH_MAX]; /* below dirfd, of whole names without ".."; "" is dirfd itself */
 };
 
 /* Where `path` of a manifest leads by its text: absolute, or relative to the base. Nothing is opened: symlinks on the
- * way are for whoever opens it below dirfd. -1 with `code` and the reason outside_base_dir in the context. */
+ * way are for whoever opens it below dirfd. -1 with `code` and the reason in the context:
+ * outside_base_dir, denied. */
 must_check int sources_find(const struct sources *sources, const char *path, enum error_code code,
 	struct source_place *ret_place, struct error *err);
+/* Opens the directory at `path`, of which all may be taken, in the same way. */
+must_check int sources_open_directory(
+	const struct sources *sources, const char *path, enum error_code code, struct error *err);
 /* Opens the regular file at `path` for reading, following nothing; what is none is not opened. Returns the fd, or -1
  * with `code` and the reason in the context: outside_base_dir, symlink_not_supported, special_file. */
 must_check int sources_open_file(

@@ -93,6 +93,23 @@ def grants(box):
                  reason="outside_base_dir")
 
 
+@case("what the policy denies is not taken, nor a directory that holds it")
+def denied(box):
+    scene = Scene(box)
+    outside = os.path.dirname(outside_file(box))
+    outside_file(box, "outside/private/key")
+    outside_file(box, "outside/public/page")
+    os.makedirs(os.path.join(box.home, ".ssh"))
+    outside_file(box, "home/.ssh/id")
+    policy = box.policy_file({"filesystem": {"read": [outside, box.home], "deny": [outside + "/private"]}})
+    scene.make({"a": local_file(outside + "/secret"), "b": local_dir(outside + "/public")}, "-p", policy)
+    for entry, code in ((local_file(outside + "/private/key"), "local_file_read_error"), (local_dir(outside + "/private"), "local_dir_read_error"),
+                        (local_dir(outside), "local_dir_read_error"), (local_file(box.home + "/.ssh/id"), "local_file_read_error"),
+                        (local_dir(box.home), "local_dir_read_error"), ({"type": "git_repo", "repo": outside}, "git_clone_error")):
+        scene.refuse({"x": entry}, code, "-p", policy, reason="denied")
+    scene.make({"x": local_file(outside + "/private/key")}, "-p", policy, "--grant", outside + "/private:ro")
+
+
 @case("the root of the host is never granted, whatever it is called")
 def root(box):
     scene = Scene(box)
@@ -204,7 +221,7 @@ def swapped_parent(box):
     outside_file(box, "outside/sub/f")
     scene.source("dir/sub/f", b"good")
     os.symlink(os.path.join(box.dir, "outside"), os.path.join(scene.base, "spare"))
-    race(box, scene, {"x": local_file("dir/sub/f"), "d": local_dir("dir/sub")}, os.path.join(scene.base, "dir"), os.path.join(scene.base, "spare"),
+    race(box, scene, {"x": local_file("dir/sub/f"), "d": local_dir("dir/sub"), "r": local_dir("dir")}, os.path.join(scene.base, "dir"), os.path.join(scene.base, "spare"),
          ("local_file_read_error", "local_dir_read_error"))
 
 
