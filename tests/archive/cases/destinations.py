@@ -1,8 +1,10 @@
 """Into a directory that is there, through streams, and cut off in the middle."""
 
+import ctypes
 import os
 import signal
 import subprocess
+import threading
 import time
 import zlib
 
@@ -124,3 +126,43 @@ def git(box):
     config = b'[core]\n\tfsmonitor = "touch %s"\n' % os.path.join(box.dir, "PWN").encode()
     found, _ = extracted(box, make.tar((".git/config", config), (".git/HEAD", b"ref: refs/heads/main\n")))
     check(found[".git/config"][2] == config and not os.path.exists(os.path.join(box.dir, "PWN")), found)
+
+
+def exchange(one, other):
+    """Both names at once, as renameat2(RENAME_EXCHANGE)."""
+    ctypes.CDLL(None).renameat2(-100, one.encode(), -100, other.encode(), 2)
+
+
+@case("somebody exchanges a directory and a link all the while: it is merged or refused, and never follows")
+def exchanged(box):
+    outside = os.path.join(box.dir, "outside")
+    os.mkdir(outside)
+    data = write(box, make.tar(*[(f"d/f{i}", b"x") for i in range(40)]))
+    stop = threading.Event()
+
+    def swap(out):
+        while not stop.is_set():
+            exchange(out + "/d", out + "/link")
+
+    codes = set()
+    for number in range(30):
+        out = box.make("workspace", f"out{number}")
+        for i in range(0, 40, 2):
+            box.file(f"out{number}/d/f{i}", "before")
+        os.symlink(outside, out + "/link")
+        stop.clear()
+        swapper = threading.Thread(target=swap, args=(out,))
+        swapper.start()
+        outcome = extract(box, data, dest=f"out{number}")
+        stop.set()
+        swapper.join()
+        codes.add(outcome.code)
+        check(outcome.code in (0, 1, 125), outcome.brief())
+        check(os.listdir(outside) == [], f"written outside: {os.listdir(outside)}")
+        real = out + ("/link" if os.path.islink(out + "/d") else "/d")
+        found = {content for _, _, content in listing(real).values()}
+        names = len(os.listdir(real))
+        undone = "could not be taken out" in outcome.err
+        check(outcome.code != 0 or (found == {b"x"} and names == 40), f"{found} {names}")
+        check(outcome.code == 0 or undone or (found == {b"before"} and names == 20), f"{found} {names} {outcome.brief()}")
+    check(codes, "nothing was tried")
