@@ -144,12 +144,13 @@ void pinfold_extraction_on_progress(pinfold_extraction *extraction, pinfold_prog
 
 static char *document(const pinfold_extraction *extraction, const char *destination, const struct extract_totals *totals)
 {
-	cleanup_json json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	cleanup_json json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
 		"schema", "pinfold.extraction/1", "archive", json_text(extraction->label), "destination",
 		json_text(destination), "format", totals->format, "compression", totals->compression, "input_bytes",
 		json_u64(totals->input_bytes), "members", json_u64(totals->members), "files", json_u64(totals->files),
 		"directories", json_u64(totals->directories), "links", json_u64(totals->links), "bytes",
-		json_u64(totals->bytes), "skipped", json_u64(totals->skipped), "replaced", json_u64(totals->replaced));
+		json_u64(totals->bytes), "skipped", json_u64(totals->skipped), "replaced", json_u64(totals->replaced),
+		"reader", totals->as_caller ? "caller" : "unprivileged");
 
 	return json != NULL ? json_to_string(json, 1) : NULL;
 }

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -186,26 +187,55 @@ static int take_outcome(struct listener *listener, struct runner_outcome *ret_ou
 	return 0;
 }
 
-static int run(void *context, const struct runner_request *request, struct runner_outcome *ret_outcome, struct error *err)
+static int start(pinfold_host *host, const struct runner_request *request, bool as_caller, pinfold_run **ret_run,
+	struct error *err)
 {
 	cleanup_with(pinfold_policy_freep) pinfold_policy *policy = NULL;
 	cleanup_with(pinfold_command_freep) pinfold_command *command = NULL;
-	cleanup_with(pinfold_run_freep) pinfold_run *run = NULL;
-	struct listener listener = {.request = request};
 	pinfold_error *error = NULL;
 
-	if (request->work != NULL && work_check(request->work, err) < 0)
-		return -1;
 	if (make_policy(request, &policy, err) < 0 || set_environment(request, policy, err) < 0 ||
 		make_command(request, &command, err) < 0)
 		return -1;
-	if (pinfold_run_start(context, policy, command, &run, &error) < 0)
+	if (as_caller && pinfold_policy_set(policy, "process.identity", "caller", request->what, &error) < 0)
 		return pass_error(error, request->what, err);
+	if (pinfold_run_start(host, policy, command, ret_run, &error) < 0)
+		return pass_error(error, request->what, err);
+	return 0;
+}
+
+/* Fallback: where root's directory lies on a file system that cannot be id-mapped (overlayfs, in most containers),
+ * the program keeps root's uid, without any capability and in a user namespace of its own. The outcome says so. */
+static int start_somehow(pinfold_host *host, const struct runner_request *request, pinfold_run **ret_run,
+	bool *ret_as_caller, struct error *err)
+{
+	struct error again;
+
+	*ret_as_caller = geteuid() != 0;
+	if (start(host, request, false, ret_run, err) == 0)
+		return 0;
+	if (err->code != ERROR_UNENFORCEABLE || geteuid() != 0 || start(host, request, true, ret_run, &again) < 0)
+		return -1;
+	*ret_as_caller = true;
+	return 0;
+}
+
+static int run(void *context, const struct runner_request *request, struct runner_outcome *ret_outcome, struct error *err)
+{
+	cleanup_with(pinfold_run_freep) pinfold_run *run = NULL;
+	struct listener listener = {.request = request};
+	bool as_caller;
+
+	if (request->work != NULL && work_check(request->work, err) < 0)
+		return -1;
+	if (start_somehow(context, request, &run, &as_caller, err) < 0)
+		return -1;
 	listener.run = run;
 	pinfold_run_on_output(run, hear, &listener);
-	if (follow(&listener, err) < 0)
+	if (follow(&listener, err) < 0 || take_outcome(&listener, ret_outcome, err) < 0)
 		return -1;
-	return take_outcome(&listener, ret_outcome, err);
+	ret_outcome->as_caller = as_caller;
+	return 0;
 }
 
 static int open_program(void *context, const char *name, struct error *err)

@@ -149,6 +149,7 @@ static int run_helper(const struct runner *runner, const struct staging *staging
 		*err = talk->error;
 		return -1;
 	}
+	talk->totals.as_caller = outcome.as_caller;
 	return judge_end(talk, &limits, &outcome, err);
 }
 

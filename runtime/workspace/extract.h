@@ -38,6 +38,7 @@ struct extract_totals {
 	uint64_t skipped;  /* members of whose names nothing was left */
 	uint64_t replaced; /* files of the destination that were there before */
 	char format[16], compression[16];
+	bool as_caller; /* the reader had the caller's uid: always an ordinary user's, root's where it cannot be otherwise */
 };
 
 /* Both: archive_fd is borrowed, and is read from where it stands; a pipe will do. Errors: ERROR_CANCELLED;

@@ -5,6 +5,7 @@
 #ifndef WORKSPACE_RUNNER_H
 #define WORKSPACE_RUNNER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -49,6 +50,7 @@ struct runner_outcome {
 	enum runner_end end;
 	int exit_code;  /* of RUNNER_EXITED */
 	int signal;     /* of RUNNER_SIGNALED */
+	bool as_caller; /* it had the caller's uid; started by root it has another one wherever that can be */
 	char told[320]; /* how it ended, for people: "ended by SIGSEGV" */
 	char said[480]; /* the beginning of what it wrote to stderr, printable, or "" */
 };

@@ -11,7 +11,7 @@ import zlib
 from archive import make
 from archive.place import check_clean, extract, extracted, listing, refused, write
 from blackbox import host
-from blackbox.suite import case, check
+from blackbox.suite import Skip, case, check
 
 
 @case("files replace files in a destination that exists, and the rest stays")
@@ -112,7 +112,21 @@ def full(box):
     path = write(box, make.packed_tar({"big": bytes(16 << 20)}))
     done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, box.suite.pinfold,
                            box.inside("small"), path], capture_output=True, env=box.env, check=False, timeout=60)
-    check(done.returncode == 125 and done.stdout == b"", (done.returncode, done.stdout, done.stderr))
+    check(done.returncode == 125 and done.stdout == b"" and b"No space left" in done.stderr,
+          (done.returncode, done.stdout, done.stderr))
+
+
+@case("root on an overlay, which cannot be id-mapped: the reader keeps root's uid, and says so", only="root")
+def overlay(box):
+    script = ('mount -t overlay -o "lowerdir=$1,upperdir=$2,workdir=$3" none "$4" || exit 77; '
+              'touch "$4/outside"; "$0" extract --json "$5" "$4/out" && cat "$4/out/a" && ls -A "$4"')
+    places = [box.make("overlay", part) for part in ("lower", "upper", "work", "merged")]
+    done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, box.suite.pinfold, *places,
+                           write(box, make.tar(("a", b"content\n")))], capture_output=True, env=box.env, check=False, timeout=60)
+    if done.returncode == 77:
+        raise Skip(f"no overlay can be mounted here: {done.stderr!r}")
+    check(done.returncode == 0 and b'"reader": "caller"' in done.stdout and done.stdout.endswith(b"content\nout\noutside\n"),
+          (done.returncode, done.stdout, done.stderr))
 
 
 @case("what is quiet where no terminal is")
