@@ -128,8 +128,8 @@ static int open_last(int dirfd, const char *name, int flags, mode_t mode)
 /* "name/": it must be a directory, and cannot be made by opening it. */
 static int open_last_slashed(int dirfd, const char *name, int flags, mode_t mode)
 {
-	if (flags & O_CREAT)
-		return fail(EISDIR);
+	if (flags & O_CREAT) /* in the kernel's words: of "./" it says first that it is there */
+		return fail(flags & O_EXCL && is_dots(name, strlen(name), 1) ? EEXIST : EISDIR);
 	return open_directory(dirfd, name, flags, mode);
 }
 

@@ -164,7 +164,7 @@ static void find_extent(const struct copy *copy, off_t at, off_t *ret_begin, off
 {
 	off_t begin = at, end = copy->size;
 
-	if (copy->sparse) {
+	if (copy->sparse && copy->budget->ways & COPY_SEEK) {
 		begin = lseek(copy->source, at, SEEK_DATA);
 		if (begin < 0)
 			begin = errno == ENXIO ? copy->size : at;
@@ -181,6 +181,8 @@ static int copy_extents(struct copy *copy, struct error *err)
 
 	while (at < copy->size) {
 		find_extent(copy, at, &begin, &end);
+		if (copy->sparse && end - begin == copy->size)
+			copy->by_range = false; /* its holes are not told of: they are found by reading */
 		if (copy_extent(copy, begin, end, err) < 0)
 			return -1;
 		at = end;

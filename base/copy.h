@@ -10,8 +10,9 @@ enum copy_way {
 	COPY_REFLINK = 1, /* both files share the blocks (FICLONE) */
 	COPY_RANGE = 2,   /* the kernel copies (copy_file_range) */
 	COPY_PLAIN = 4,   /* read and write */
+	COPY_SEEK = 8,    /* ask where the holes are, before either of the last two */
 };
-#define COPY_ALL_WAYS (COPY_REFLINK | COPY_RANGE | COPY_PLAIN)
+#define COPY_ALL_WAYS (COPY_REFLINK | COPY_RANGE | COPY_PLAIN | COPY_SEEK)
 
 struct copy_budget {
 	uint64_t bytes_max; /* of data (holes cost nothing) that may still be copied; what was copied is taken off */

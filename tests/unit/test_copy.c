@@ -37,7 +37,8 @@ static void teardown(void)
 
 TestSuite(copy, .init = setup, .fini = teardown, .timeout = 60);
 
-static const unsigned ways[] = {COPY_ALL_WAYS, COPY_RANGE | COPY_PLAIN, COPY_PLAIN};
+static const unsigned ways[] = {COPY_ALL_WAYS, COPY_RANGE | COPY_PLAIN | COPY_SEEK, COPY_PLAIN | COPY_SEEK,
+	COPY_RANGE | COPY_PLAIN, COPY_PLAIN};
 #define WAYS (sizeof ways / sizeof *ways)
 
 static int make(const char *name)
