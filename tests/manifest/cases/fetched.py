@@ -1,12 +1,14 @@
 """Archives and repositories as entries: they are taken apart and fetched in boundaries of their own."""
 
 import io
+import json
 import os
 import shutil
 import subprocess
 import tarfile
 
 from blackbox.suite import Skip, case, check
+from blackbox.worlds import own_mounts
 from manifest.scene import Scene, directory, file, tree
 
 
@@ -101,3 +103,18 @@ def no_repo(box):
     for entry, reason in rows:
         error = scene.refuse({"a": directory({"b": file("")}), "x": {"type": "git_repo", **entry}}, "git_clone_error", reason=reason, names=["entries.x"])
         check("u:p" not in str(error), f"{error}")
+
+
+@case("a machine without git", needs=["git", "unshare"])
+def no_git(box):
+    scene = Scene(box)
+    repository(scene)
+    manifest = scene.manifest({"a": file("a"), "x": {"type": "git_repo", "repo": "repo"}})
+    hide = "for git in /usr/bin/git /usr/local/bin/git /bin/git; do test ! -e $git || mount --bind /dev/null $git; done"
+    words = own_mounts(hide, [box.suite.pinfold, "materialize", "--json", manifest, scene.workspace])
+    code, out, err, _seconds = box.begin(words).wait(60)
+    error = json.loads(out)
+    check(code == 1 and error["code"] == "git_clone_error", f"exit {code}: {error} {err}")
+    check(error["context"].get("reason") == "git_missing" and error["retryable"] is False, f"{error}")
+    check("install git" in error["message"] and "/usr/bin/git" in error["message"], f"{error}")
+    check(tree(scene.workspace) is None, f"{tree(scene.workspace)}")
