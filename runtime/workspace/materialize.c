@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "runtime/workspace/build.h"
@@ -143,16 +142,10 @@ static int put_all(const struct making *making, struct error *err)
 static int set_mode(const struct making *making, const struct manifest_entry *entry, struct error *err)
 {
 	struct receipt_row *row = row_of(making, entry);
-	cleanup_close int fd = -1;
-	struct stat st;
 
 	if (row->action != RECEIPT_MERGED || entry->mode_given)
 		return stage_set_mode(making->stage, entry->path, entry->mode, err);
-	fd = beneath_open(making->stage->root_fd, entry->path, O_PATH | O_DIRECTORY, 0);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_set_errno(err, ERROR_IO, errno, "workspace", "cannot look at the directory");
-	row->mode = st.st_mode & 07777;
-	return 0;
+	return stage_get_mode(making->stage, entry->path, &row->mode, err);
 }
 
 /* Order: those below first, for a directory may lose the right to be gone into. */
@@ -213,7 +206,7 @@ static int make_in_stage(struct making *making, struct error *err)
 {
 	if (crew_do(making->manifest->n_entries, count_hands(making), build_one, making, making->options->work, err) < 0)
 		return -1;
-	if (put_all(making, err) < 0 || set_modes(making, err) < 0)
+	if (put_all(making, err) < 0 || set_modes(making, err) < 0 || stage_settle(making->stage, err) < 0)
 		return -1;
 	digest_directories(making);
 	return 0;

@@ -31,26 +31,13 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/tree.h"
+#include "runtime/workspace/stage_step.h"
 
 #define DEPTH_MAX      256 /* of directories that are merged: two descriptors each */
 #define ATTEMPTS       16
 #define MODE_DIRECTORY 0755
 
-enum step_kind {
-	STEP_PLACED,    /* from the stage to the workspace, where nothing was */
-	STEP_EXCHANGED, /* with what was there */
-	STEP_MADE,      /* a directory of the workspace */
-	STEP_MODE,      /* a directory's mode */
-};
-
-struct stage_step {
-	enum step_kind kind;
-	const char *path;   /* in the workspace */
-	const char *staged; /* in the stage */
-	mode_t mode;        /* as it was */
-};
-
-static int fail(int sys_errno, const char *what, const char *path, struct error *err)
+int stage_fail(int sys_errno, const char *what, const char *path, struct error *err)
 {
 	char shown[200];
 
@@ -69,14 +56,14 @@ static int refuse(const char *reason, const char *path, const char *says, struct
 	return -1;
 }
 
-static int refuse_by_errno(int sys_errno, const char *what, const char *path, struct error *err)
+int stage_refuse_by_errno(int sys_errno, const char *what, const char *path, struct error *err)
 {
 	if (sys_errno == ELOOP)
 		return refuse(
 			"symlink_not_supported", path, "there is a symlink on the way, which is never followed", err);
 	if (sys_errno == ENOTDIR)
 		return refuse("not_a_directory", path, "something on the way is no directory", err);
-	return fail(sys_errno, what, path, err);
+	return stage_fail(sys_errno, what, path, err);
 }
 
 static int random_name(char name[STAGE_NAME_SIZE], struct error *err)
@@ -102,12 +89,12 @@ int stage_open(struct stage *stage, int root_fd, struct error *err)
 			stage->fd = beneath_open(root_fd, stage->name, O_RDONLY | O_DIRECTORY, 0);
 			if (stage->fd >= 0 && fchmod(stage->fd, 0700) == 0)
 				return 0;
-			(void)fail(errno, "be opened", stage->name, err);
+			(void)stage_fail(errno, "be opened", stage->name, err);
 			(void)unlinkat(root_fd, stage->name, AT_REMOVEDIR);
 			break;
 		}
 		if (errno != EEXIST || attempt >= ATTEMPTS) {
-			(void)fail(errno, "make a directory to build in", "the workspace", err);
+			(void)stage_fail(errno, "make a directory to build in", "the workspace", err);
 			break;
 		}
 	}
@@ -129,8 +116,8 @@ int stage_close(struct stage *stage, struct error *err)
 	return r;
 }
 
-static int note(
-	struct stage *stage, enum step_kind kind, const char *path, const char *staged, mode_t mode, struct error *err)
+int stage_note(struct stage *stage, enum stage_step_kind kind, const char *path, const char *staged, mode_t mode,
+	struct error *err)
 {
 	struct stage_step *step = arena_push(stage->arena, &stage->steps, &stage->n_steps);
 
@@ -154,7 +141,7 @@ static int look_at(int dirfd, const char *name, const char *path, enum stage_fou
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT)
-			return fail(errno, "be looked at", path, err);
+			return stage_fail(errno, "be looked at", path, err);
 		*ret_found = STAGE_ABSENT;
 		return 0;
 	}
@@ -176,7 +163,7 @@ int stage_look(const struct stage *stage, const char *path, enum stage_found *re
 		return 0;
 	}
 	if (fd < 0)
-		return refuse_by_errno(errno, "be looked at", path, err);
+		return stage_refuse_by_errno(errno, "be looked at", path, err);
 	return look_at(fd, name, path, ret_found, err);
 }
 
@@ -186,20 +173,20 @@ static int step_into(struct stage *stage, int dirfd, const char *name, const cha
 	int fd = beneath_open(dirfd, name, O_PATH | O_DIRECTORY, 0);
 
 	if (fd >= 0 || errno != ENOENT)
-		return fd >= 0 ? fd : refuse_by_errno(errno, "be gone into", path, err);
-	if (note(stage, STEP_MADE, path, "", 0, err) < 0)
+		return fd >= 0 ? fd : stage_refuse_by_errno(errno, "be gone into", path, err);
+	if (stage_note(stage, STEP_MADE, path, "", 0, err) < 0)
 		return -1;
 	if (mkdirat(dirfd, name, 0700) < 0) {
 		forget(stage);
-		return fail(errno, "be made", path, err);
+		return stage_fail(errno, "be made", path, err);
 	}
 	fd = beneath_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
-		return refuse_by_errno(errno, "be gone into", path, err);
+		return stage_refuse_by_errno(errno, "be gone into", path, err);
 	if (fchmod(fd, MODE_DIRECTORY) == 0)
 		return fd;
 	(void)fd_close(fd);
-	return fail(errno, "get its mode", path, err);
+	return stage_fail(errno, "get its mode", path, err);
 }
 
 /* The directory that `path` is in, whose last part is pointed to. Returns the descriptor. */
@@ -210,7 +197,7 @@ static int open_above(struct stage *stage, const char *path, const char **ret_na
 	const char *at = path;
 
 	if (fd < 0)
-		return fail(errno, "be opened", "the workspace", err);
+		return stage_fail(errno, "be opened", "the workspace", err);
 	for (const char *slash; (slash = strchr(at, '/')) != NULL; at = slash + 1) {
 		int next;
 
@@ -249,9 +236,9 @@ static int rename_with(const struct putting *putting, unsigned flags)
 	return renameat2(putting->from_fd, last_part(putting->staged), putting->to_fd, last_part(putting->path), flags);
 }
 
-static int do_rename(const struct putting *putting, enum step_kind kind, unsigned flags, struct error *err)
+static int do_rename(const struct putting *putting, enum stage_step_kind kind, unsigned flags, struct error *err)
 {
-	if (note(putting->stage, kind, putting->path, putting->staged, 0, err) < 0)
+	if (stage_note(putting->stage, kind, putting->path, putting->staged, 0, err) < 0)
 		return -1;
 	if (rename_with(putting, flags) == 0)
 		return 0;
@@ -264,7 +251,7 @@ static int fail_rename(const char *path, struct error *err)
 {
 	bool unknown = errno == EINVAL;
 
-	(void)fail(errno, "be put into its place", path, err);
+	(void)stage_fail(errno, "be put into its place", path, err);
 	if (unknown)
 		error_set_fix(err, "the file system must know renames that replace nothing and exchange (renameat2)");
 	return -1;
@@ -272,12 +259,36 @@ static int fail_rename(const char *path, struct error *err)
 
 static int merge(const struct putting *putting, unsigned depth, struct error *err);
 
+/* A directory that its owner may not change can neither be filled nor leave its place: it gets the owner's rights, and its
+ * mode back in the end (stage_settle, stage_undo). Where that is not ours to do, the next step says what it lacks. */
+static int widen(const struct putting *putting, struct error *err)
+{
+	const char *name = last_part(putting->path);
+	struct stat st;
+	mode_t mode;
+
+	if (fstatat(putting->to_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	mode = st.st_mode & 07777;
+	if ((mode & 0700) == 0700)
+		return 0;
+	if (stage_note(putting->stage, STEP_WIDENED, putting->path, "", mode, err) < 0)
+		return -1;
+	if (fchmodat(putting->to_fd, name, mode | 0700, AT_SYMLINK_NOFOLLOW) < 0)
+		forget(putting->stage);
+	else
+		putting->stage->n_widened++;
+	return 0;
+}
+
 static int put_over(const struct putting *putting, unsigned depth, struct error *err)
 {
 	enum stage_found found = STAGE_ABSENT;
 	struct error failed = {};
 
 	if (look_at(putting->to_fd, last_part(putting->path), putting->path, &found, err) < 0)
+		return -1;
+	if (found == STAGE_DIRECTORY && (putting->directory || putting->anew) && widen(putting, err) < 0)
 		return -1;
 	if (found == STAGE_DIRECTORY && putting->directory && !putting->anew)
 		return merge(putting, depth, err);
@@ -316,7 +327,7 @@ static int read_names(DIR *dir, const char *path, struct buf *names, struct erro
 	while ((errno = 0, entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			buf_append(names, entry->d_name, strlen(entry->d_name) + 1);
-	return errno != 0 ? fail(errno, "be listed", path, err) : buf_check(names, err);
+	return errno != 0 ? stage_fail(errno, "be listed", path, err) : buf_check(names, err);
 }
 
 /* The names in a directory, one after the other, each with a NUL behind it, before anything in it is renamed. */
@@ -327,7 +338,7 @@ static int list(int dirfd, const char *path, struct buf *names, struct error *er
 	int r;
 
 	if (dir == NULL) {
-		(void)fail(errno, "be listed", path, err);
+		(void)stage_fail(errno, "be listed", path, err);
 		return fd_close(fd);
 	}
 	r = read_names(dir, path, names, err);
@@ -353,7 +364,7 @@ static int put_child(
 	if (strlen(child.path) >= PATH_MAX)
 		return error_set(err, ERROR_LIMIT, "workspace", "a path would be longer than %d bytes", PATH_MAX);
 	if (fstatat(from_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return fail(errno, "be looked at", child.path, err);
+		return stage_fail(errno, "be looked at", child.path, err);
 	child.directory = S_ISDIR(st.st_mode);
 	return put(&child, depth, err);
 }
@@ -369,9 +380,9 @@ static int merge(const struct putting *putting, unsigned depth, struct error *er
 	if (depth >= DEPTH_MAX)
 		return error_set(err, ERROR_LIMIT, "workspace", "more than %d directories in each other", DEPTH_MAX);
 	if (from_fd < 0 || fchmod(from_fd, 0700) < 0)
-		return fail(errno, "be opened", putting->path, err);
+		return stage_fail(errno, "be opened", putting->path, err);
 	if (to_fd < 0)
-		return refuse_by_errno(errno, "be gone into", putting->path, err);
+		return stage_refuse_by_errno(errno, "be gone into", putting->path, err);
 	if (list(from_fd, putting->path, &names, err) < 0)
 		return -1;
 	for (size_t at = 0; at < names.size; at += strlen(names.data + at) + 1)
@@ -388,70 +399,4 @@ int stage_put(struct stage *stage, const char *name, const char *path, bool dire
 
 	(void)last;
 	return to_fd < 0 ? -1 : put(&putting, 0, err);
-}
-
-int stage_set_mode(struct stage *stage, const char *path, mode_t mode, struct error *err)
-{
-	cleanup_close int fd = beneath_open(stage->root_fd, path, O_RDONLY | O_DIRECTORY, 0);
-	struct stat st;
-
-	if (fd < 0)
-		return refuse_by_errno(errno, "be opened", path, err);
-	if (fstat(fd, &st) < 0)
-		return fail(errno, "be looked at", path, err);
-	if (note(stage, STEP_MODE, path, "", st.st_mode & 07777, err) < 0)
-		return -1;
-	if (fchmod(fd, mode) == 0)
-		return 0;
-	forget(stage);
-	return fail(errno, "get its mode", path, err);
-}
-
-static int undo_rename(const struct stage *stage, const struct stage_step *step)
-{
-	const char *name, *staged;
-	cleanup_close int to_fd = beneath_open_parent(stage->root_fd, step->path, &name);
-	cleanup_close int from_fd = beneath_open_parent(stage->fd, step->staged, &staged);
-
-	if (to_fd < 0 || from_fd < 0)
-		return -1;
-	return renameat2(to_fd, name, from_fd, staged, step->kind == STEP_PLACED ? RENAME_NOREPLACE : RENAME_EXCHANGE);
-}
-
-static int undo_making(const struct stage *stage, const struct stage_step *step)
-{
-	const char *name;
-	cleanup_close int fd = beneath_open_parent(stage->root_fd, step->path, &name);
-
-	return fd < 0 ? -1 : unlinkat(fd, name, AT_REMOVEDIR);
-}
-
-static int undo_mode(const struct stage *stage, const struct stage_step *step)
-{
-	cleanup_close int fd = beneath_open(stage->root_fd, step->path, O_RDONLY | O_DIRECTORY, 0);
-
-	return fd < 0 ? -1 : fchmod(fd, step->mode);
-}
-
-static int undo_step(const struct stage *stage, const struct stage_step *step)
-{
-	switch (step->kind) {
-	case STEP_PLACED:
-	case STEP_EXCHANGED: return undo_rename(stage, step);
-	case STEP_MADE: return undo_making(stage, step);
-	case STEP_MODE: break;
-	}
-	return undo_mode(stage, step);
-}
-
-int stage_undo(struct stage *stage, struct error *err)
-{
-	size_t n = stage->n_steps;
-	int r = 0;
-
-	stage->n_steps = 0;
-	while (n-- > 0)
-		if (undo_step(stage, &stage->steps[n]) < 0 && r == 0)
-			r = fail(errno, "be made as it was before", stage->steps[n].path, err);
-	return r;
 }

@@ -24,6 +24,7 @@ struct stage {
 	struct arena *arena;
 	struct stage_step *steps; /* what was done to the workspace, to be undone */
 	size_t n_steps;
+	size_t n_widened; /* directories whose owner could not change them, and can until stage_settle */
 };
 #define STAGE_INIT                      \
 	{                               \
@@ -48,6 +49,11 @@ must_check int stage_put(
 	struct stage *stage, const char *name, const char *path, bool directory, bool anew, struct error *err);
 /* Sets the permission bits of a directory of the workspace. */
 must_check int stage_set_mode(struct stage *stage, const char *path, mode_t mode, struct error *err);
+
+/* As it was, for one that was widened. */
+must_check int stage_get_mode(const struct stage *stage, const char *path, mode_t *ret_mode, struct error *err);
+/* Gives directories that were widened their modes back. The last thing before stage_close. */
+must_check int stage_settle(const struct stage *stage, struct error *err);
 
 /* Takes back whatever was put, last first. -1: something could not be, and err says what; the rest was. */
 must_check int stage_undo(struct stage *stage, struct error *err);

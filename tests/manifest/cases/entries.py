@@ -137,6 +137,25 @@ def ephemeral(box):
     check(sorted(os.listdir(os.path.join(scene.workspace, "src/tmp"))) == ["in"], "litter is left")
 
 
+@case("directories that their owner may not change are filled, replaced and left as they were")
+def closed(box):
+    scene = Scene(box)
+    scene.source("lib/sub/f", b"f")
+    entries = {"closed": directory({"c": file("c")}, mode="0500"), "scratch": directory({"s": file("s")}, mode="0555", ephemeral=True), "lib": local_dir("lib")}
+    scene.make(entries)
+    for name in ("lib/sub", "lib"):
+        os.chmod(os.path.join(scene.workspace, name), 0o511)
+    before = tree(scene.workspace)
+    for options in ((), ("--ephemeral-only",), ()):
+        receipt = scene.make(entries, *options)
+        check(tree(scene.workspace) == before, f"{before} -> {tree(scene.workspace)}")
+        check(options or receipt["entries"][-1]["mode"] == "0511", f"{receipt['entries'][-1]}")
+    os.mkfifo(os.path.join(scene.workspace, "zz"))
+    scene.refuse({**entries, "zz": file("")}, "invalid_manifest_path", reason="special_file")
+    for name in ("lib", "lib/sub", "closed", "scratch"):
+        os.chmod(os.path.join(scene.workspace, name), 0o755)
+
+
 @case("a dry run says what would be, and touches nothing")
 def dry(box):
     scene = Scene(box)
