@@ -33,6 +33,9 @@ static const struct {
 	{"d/e/l", "../../x", true},
 	{"d/e/l", "../../../x", false},
 	{"d/e/l", "../x/../..", false},
+	{"d/e/l", "x/..", false},
+	{"d/e/l", "../x/..", false},
+	{"d/e/l", "./x/./../y", false},
 	{"d/e/l", ".././../x", true},
 	{"d/e/l", ".././../..", false},
 };

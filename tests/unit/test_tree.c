@@ -201,6 +201,32 @@ Test(tree, removes_links_not_what_they_name)
 	cr_expect(exists("kept/file") && !exists("link") && !exists("d"));
 }
 
+static int exchange_entry(void *ctx, const struct tree_entry *entry, struct error *err)
+{
+	(void)ctx;
+	(void)err;
+	cr_expect_str_eq(entry->path, "d", "it was gone into");
+	return renameat2(tree, "walked/d", tree, "other", RENAME_EXCHANGE) == 0 ? TREE_GO_ON : -1;
+}
+
+/* Another directory under the name, between the look and the opening. */
+Test(tree, what_is_entered_is_what_was_looked_at)
+{
+	const struct tree_visitor visitor = {.visit = exchange_entry};
+	struct tree_budget budget = {.entries_max = 100};
+	cleanup_close int walked = -1;
+	struct error err = {0};
+
+	make_dir("walked");
+	make_dir("walked/d");
+	make_dir("other");
+	make_file("other/secret");
+	walked = openat(tree, "walked", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_expect_eq(tree_walk(walked, &budget, &visitor, &err), -1);
+	cr_expect_eq(err.code, ERROR_LOCAL_DIR_READ, "%s", err.text);
+	cr_expect(err.n_context == 1 && strcmp(err.context[0].value, "path_changed_during_copy") == 0);
+}
+
 struct swapper {
 	pthread_t thread;
 	bool stop;      /* atomic */
