@@ -7,7 +7,7 @@ import socket
 import time
 
 from blackbox import host
-from blackbox.suite import case, check
+from blackbox.suite import Skip, case, check
 from manifest.scene import FAILED, USAGE, Scene, directory, file, local_dir, local_file, tree
 
 
@@ -174,6 +174,41 @@ def signals(box):
         check(tree(scene.workspace) == before, f"changed: {tree(scene.workspace)}")
         ended += 1
     check(ended == 5, "not all were tried")
+
+
+def told_on_terminal(box, *words):
+    """What goes to a stderr that is a terminal, and how long it took."""
+    outer, inner = os.openpty()
+    live = box.begin([box.suite.pinfold, "materialize", *words], stderr=inner)
+    os.close(inner)
+    told = b""
+    try:
+        while piece := os.read(outer, 4096):
+            told += piece
+    except OSError:  # the last writer is gone
+        pass
+    os.close(outer)
+    code, _out, _err, seconds = live.wait(60)
+    check(code == 0, f"exit {code}: {told!r}")
+    return told, seconds * host.SLOWNESS
+
+
+@case("long work is told on a terminal, on one line that goes away")
+def progress(box):
+    scene = Scene(box)
+    many_sources(scene, 3000)
+    path, n = scene.manifest({f"lib{n}": local_dir("many") for n in range(8)}), 0
+    while n < 4:
+        told, seconds = told_on_terminal(box, path, f"{scene.workspace}{n}")
+        check(told == b"" or (b" files, " in told and b" MiB" in told and b"\n" not in told and told.endswith(b"\r\x1b[K")), f"{told[-300:]!r}")
+        check(told or seconds < 1.5, f"nothing was told for {seconds} s")
+        n += 1
+        if told:
+            break
+    if not told:
+        raise Skip("this machine is too fast for anything to be told")
+    told, _seconds = told_on_terminal(box, "-q", path, f"{scene.workspace}{n}")
+    check(told == b"", f"{told!r}")
 
 
 @case("one entry that fails ends the others")
