@@ -14,7 +14,7 @@ import sys
 
 CASE = re.compile(r'@case\(\s*(f?)"((?:[^"\\]|\\.)*)"')
 LIBRARY_TEST = re.compile(r'\{\s*"((?:[^"\\]|\\.)*)",\s*\w+\}')
-SUITES = ("escape", "isolation", "cli", "library", "unit")
+SUITES = ("escape", "isolation", "cli", "library", "manifest", "unit")
 
 
 def read(path):
