@@ -111,6 +111,11 @@ static void make_shape(int fd, const struct shape *shape, unsigned seed)
 		put(fd, shape->data[i].at, shape->data[i].size, seed);
 }
 
+static bool is_sparse(const struct shape *shape)
+{
+	return shape->data[0].at > 0 || (off_t)shape->data[0].size < shape->length;
+}
+
 static void check_shape(const struct shape *shape, unsigned way)
 {
 	cleanup_close int source = make("source");
@@ -122,8 +127,9 @@ static void check_shape(const struct shape *shape, unsigned way)
 	harness_ok(copy_file(source, target, &budget, &err), &err);
 	cr_expect_eq(length_of(target), shape->length);
 	expect_same(source, target, 0, shape->length);
-	cr_expect_leq(disk_bytes(target), disk_bytes(source) + 65536 * 4, "%lld bytes by %u: holes were filled",
-		(long long)shape->length, way);
+	if (is_sparse(shape)) /* of a dense one a file system may have reserved more than it needs */
+		cr_expect_leq(disk_bytes(target), disk_bytes(source) + 65536 * 4, "%lld bytes by %u: holes were filled",
+			(long long)shape->length, way);
 	cr_expect_leq(FULL - budget.bytes_max, disk_bytes(source) + 65536 * 4);
 	if (shape->data[0].size > 0)
 		cr_expect_gt(FULL - budget.bytes_max, 0);
