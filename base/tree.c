@@ -52,7 +52,7 @@ static int fail_read(const struct walk *walk, struct error *err, int sys_errno, 
 
 	error_set_errno(err, ERROR_LOCAL_DIR_READ, sys_errno, "read directory", "%s \"%s\"", what,
 		str_printable(walk->path.size > 0 ? buf_str(&walk->path) : ".", path, sizeof path));
-	if (sys_errno == ESTALE || sys_errno == ELOOP || sys_errno == ENOTDIR)
+	if (sys_errno == ESTALE || sys_errno == ELOOP || sys_errno == ENOTDIR || sys_errno == ENOENT)
 		error_add_context(err, "reason", "path_changed_during_copy");
 	return -1;
 }
@@ -194,7 +194,7 @@ static int visit_entry(struct walk *walk, const char *name, struct error *err)
 	int r;
 
 	if (fstatat(walk->climber.fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : fail_read(walk, err, errno, "cannot look at");
+		return errno == ENOENT && !walk->visitor->strict ? 0 : fail_read(walk, err, errno, "cannot look at");
 	entry.path = buf_str(&walk->path);
 	r = walk->visitor->visit(walk->visitor->ctx, &entry, err);
 	if (r != TREE_GO_ON || !S_ISDIR(status.st_mode))

@@ -2,6 +2,7 @@
 #ifndef BASE_TREE_H
 #define BASE_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -32,11 +33,12 @@ struct tree_visitor {
 	int (*visit)(void *ctx, const struct tree_entry *entry, struct error *err);
 	/* After what is in a directory that was gone into. 0, or -1 with err set. May be NULL. */
 	int (*leave)(void *ctx, struct error *err);
+	bool strict; /* an entry that vanishes before it was looked at is an error; else it is left out */
 	void *ctx;
 };
 
-/* Visits what is below dirfd (borrowed), mounts included; one descriptor is open at a time. An entry that vanishes
- * before it was looked at is left out. Fails with ERROR_LIMIT for the budget, ERROR_LOCAL_DIR_READ for what cannot be
+/* Visits what is below dirfd (borrowed), mounts included; one descriptor is open at a time. Fails
+ * with ERROR_LIMIT for the budget, ERROR_LOCAL_DIR_READ for what cannot be
  * read or was moved meanwhile, naming it. */
 must_check int tree_walk(int dirfd, struct tree_budget *budget, const struct tree_visitor *visitor, struct error *err);
 

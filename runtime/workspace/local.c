@@ -351,7 +351,7 @@ int local_copy_dir(int source_dirfd, int target_dirfd, const struct local_option
 	struct error *err)
 {
 	struct dir_copy copy = {.target = CLIMBER_NOWHERE, .options = options, .totals = totals};
-	const struct tree_visitor visitor = {.visit = copy_entry, .leave = leave_directory, .ctx = &copy};
+	const struct tree_visitor visitor = {.visit = copy_entry, .leave = leave_directory, .strict = true, .ctx = &copy};
 	struct tree_budget budget = {.entries_max = LOOKED_MAX};
 	int r;
 

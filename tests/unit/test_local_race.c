@@ -88,7 +88,8 @@ static void copy_while_swapping(const char *turn, const char *decoy, int (*copy)
 		struct error err = {0}, clear = {0};
 
 		if (copy(&err) == 0) {
-			expect_content(target, file, "inside");
+			if (exists(target, file)) /* on btrfs a list may lack a name that is just exchanged */
+				expect_content(target, file, "inside");
 			copied++;
 		} else {
 			cr_expect(err.code == ERROR_LOCAL_FILE_READ || err.code == ERROR_LOCAL_DIR_READ, "%s", err.text);

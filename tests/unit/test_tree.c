@@ -227,6 +227,30 @@ Test(tree, what_is_entered_is_what_was_looked_at)
 	cr_expect(err.n_context == 1 && strcmp(err.context[0].value, "path_changed_during_copy") == 0);
 }
 
+static int remove_next(void *ctx, const struct tree_entry *entry, struct error *err)
+{
+	(void)ctx;
+	(void)err;
+	cr_expect_str_eq(entry->name, "a");
+	return unlinkat(tree, "b", 0) == 0 ? TREE_GO_ON : -1;
+}
+
+Test(tree, what_vanishes_is_left_out_or_told)
+{
+	for (int strict = 0; strict < 2; strict++) {
+		const struct tree_visitor visitor = {.visit = remove_next, .strict = strict != 0};
+		struct tree_budget budget = {.entries_max = 100};
+		struct error err = {0}, clear = {0};
+
+		make_file("a");
+		make_file("b");
+		cr_expect_eq(tree_walk(tree, &budget, &visitor, &err), strict != 0 ? -1 : 0);
+		cr_expect(strict == 0 || (err.code == ERROR_LOCAL_DIR_READ && strstr(err.text, "\"b\"") != NULL), "%s",
+			err.text);
+		harness_ok(tree_remove(tree, "a", &clear), &clear);
+	}
+}
+
 struct swapper {
 	pthread_t thread;
 	bool stop;      /* atomic */
