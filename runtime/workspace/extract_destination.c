@@ -30,21 +30,22 @@ static int refuse(struct error *err, const char *path, const char *what)
 		str_printable(path, shown, sizeof shown), what);
 }
 
-/* "/a/b//" is "b" in "/a"; "b" is in "."; "/", "." and ".." are themselves. */
-static int split(const char *destination, char directory[PATH_MAX], const char **ret_name, struct error *err)
+/* "/a/b//" is "b" in "/a"; "b" is in "."; "/", "." and ".." are themselves. The name in `directory`; NULL: no name. */
+static const char *split(const char *destination, char directory[PATH_MAX], struct error *err)
 {
 	size_t size = strlen(destination);
 	char *slash;
 
 	while (size > 1 && destination[size - 1] == '/')
 		size--;
-	if (size == 0 || size >= PATH_MAX)
-		return error_set(err, ERROR_USAGE, "destination", "a destination needs a name, and not too long a one");
+	if (size == 0 || size >= PATH_MAX) {
+		(void)error_set(err, ERROR_USAGE, "destination", "a destination needs a name, and not too long a one");
+		return NULL;
+	}
 	memcpy(directory, destination, size);
 	directory[size] = '\0';
 	slash = strrchr(directory, '/');
-	*ret_name = slash != NULL ? slash + 1 : directory;
-	return 0;
+	return slash != NULL ? slash + 1 : directory;
 }
 
 static bool is_itself(const char *name)
@@ -80,11 +81,11 @@ int extract_to_path(const struct runner *runner, int archive_fd, const char *des
 	const struct extract_options *options, struct extract_totals *ret_totals, struct error *err)
 {
 	char path[PATH_MAX];
-	const char *name;
+	const char *name = split(destination, path, err);
 	cleanup_close int parent_fd = -1;
 	struct stat st;
 
-	if (split(destination, path, &name, err) < 0)
+	if (name == NULL)
 		return -1;
 	if (is_itself(name))
 		return extract_over_path(runner, archive_fd, AT_FDCWD, path, path, options, ret_totals, err);
