@@ -46,8 +46,10 @@ static int make(const void *text, size_t size, const char *label, pinfold_manife
 {
 	cleanup_with(pinfold_manifest_freep) pinfold_manifest *manifest = calloc(1, sizeof *manifest);
 
-	if (manifest == NULL)
-		return error_no_memory(err);
+	if (manifest == NULL) {
+		(void)error_no_memory(err);
+		return -1;
+	}
 	manifest->jobs = JOBS_DEFAULT;
 	manifest->files_max = FILES_MAX_DEFAULT;
 	manifest->bytes_max = BYTES_MAX_DEFAULT;
@@ -146,7 +148,7 @@ static char *absolute(const char *path)
 
 static int take_path(pinfold_manifest *manifest, const struct policy_path *path, struct error *err)
 {
-	cleanup_free char *whole = absolute(path->path);
+	cleanup_free char *whole = path->path != NULL ? absolute(path->path) : NULL;
 
 	if (whole == NULL || path->access == ACCESS_PROTECT)
 		return 0;
@@ -162,6 +164,18 @@ static bool is_of_no_account(const struct error *error)
 	return error->code == ERROR_NOT_FOUND || error->code == ERROR_PERMISSION_DENIED || error->code == ERROR_USAGE;
 }
 
+static int take_paths(pinfold_manifest *manifest, const struct policy *policy, bool denials, struct error *err)
+{
+	for (size_t i = 0; i < policy->n_paths; i++) {
+		const struct policy_path *path = &policy->paths[i];
+
+		if ((path->access == ACCESS_DENY) == denials && take_path(manifest, path, err) < 0 &&
+			!is_of_no_account(err))
+			return -1;
+	}
+	return 0;
+}
+
 /* Order: denials last, for they win over a grant of the same path, as in a run. */
 static int take_policy(pinfold_manifest *manifest, pinfold_policy *policy, struct diag *diag, struct error *err)
 {
@@ -169,15 +183,9 @@ static int take_policy(pinfold_manifest *manifest, pinfold_policy *policy, struc
 
 	if (policy_document_resolve(policy->document, &resolved, diag, err) < 0)
 		return -1;
-	for (size_t i = 0; i < 2 * resolved->n_paths; i++) {
-		const struct policy_path *path = &resolved->paths[i % resolved->n_paths];
-		bool denials = i >= resolved->n_paths;
-
-		if ((path->access == ACCESS_DENY) == denials && take_path(manifest, path, err) < 0 &&
-			!is_of_no_account(err))
-			return -1;
-	}
-	return 0;
+	if (take_paths(manifest, resolved, false, err) < 0)
+		return -1;
+	return take_paths(manifest, resolved, true, err);
 }
 
 int pinfold_manifest_grant_policy(pinfold_manifest *manifest, pinfold_policy *policy, pinfold_error **err)

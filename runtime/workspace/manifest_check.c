@@ -61,7 +61,7 @@ static void check_sorted(struct manifest_reader *reader, struct manifest_entry *
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &reader->manifest->entries[i];
-	qsort(sorted, n, sizeof *sorted, by_path);
+	qsort(sorted, n, sizeof(struct manifest_entry *), by_path);
 	for (size_t i = 0; i < n; i++) {
 		while (depth > 0 && !manifest_path_is_within(sorted[i]->path, chain[depth - 1]->path))
 			depth--;

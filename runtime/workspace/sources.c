@@ -111,15 +111,17 @@ static int fail_open(const char *what, const char *path, int sys_errno, struct e
 {
 	char shown[200];
 
-	return error_set_errno(err, code_of(sys_errno), sys_errno, what, "%s %s cannot be opened", what,
+	(void)error_set_errno(err, code_of(sys_errno), sys_errno, what, "%s %s cannot be opened", what,
 		str_printable(path, shown, sizeof shown));
+	return -1;
 }
 
 static int refuse(const char *what, const char *path, const char *says, struct error *err)
 {
 	char shown[200];
 
-	return error_set(err, ERROR_USAGE, what, "%s \"%s\": %s", what, str_printable(path, shown, sizeof shown), says);
+	(void)error_set(err, ERROR_USAGE, what, "%s \"%s\": %s", what, str_printable(path, shown, sizeof shown), says);
+	return -1;
 }
 
 /* The descriptor of the directory `real`, or of the one that the file `real` is in, whose name goes to ret_name. */
@@ -159,8 +161,10 @@ static int add_root(struct sources *sources, const char *written, const char *re
 {
 	struct root *root = arena_push(sources->arena, &sources->roots, &sources->n_roots);
 
-	if (root == NULL)
-		return error_no_memory(err);
+	if (root == NULL) {
+		(void)error_no_memory(err);
+		return -1;
+	}
 	root->dirfd = steal_fd(fd);
 	root->written = arena_strdup(sources->arena, written);
 	root->real = arena_strdup(sources->arena, real);
@@ -348,8 +352,9 @@ static int fail_source(enum error_code code, const char *path, int sys_errno, st
 
 	if (sys_errno == ELOOP)
 		return refuse_source(code, path, "symlink_not_supported", "is a symlink, or lies behind one", err);
-	return error_set_errno(
+	(void)error_set_errno(
 		err, code, sys_errno, "source", "cannot open \"%s\"", str_printable(path, shown, sizeof shown));
+	return -1;
 }
 
 /* Opens for reading what `place` is; without /proc by its name again, which must be the same thing still. */
@@ -373,7 +378,7 @@ static int open_place(int place, const struct source_place *where, const struct 
 
 int sources_open_file(const struct sources *sources, const char *path, enum error_code code, struct error *err)
 {
-	struct source_place where;
+	struct source_place where = {.dirfd = -1};
 	cleanup_close int place = -1;
 	struct stat st;
 	int fd;
@@ -391,7 +396,7 @@ int sources_open_file(const struct sources *sources, const char *path, enum erro
 
 int sources_open_directory(const struct sources *sources, const char *path, enum error_code code, struct error *err)
 {
-	struct source_place where;
+	struct source_place where = {.dirfd = -1};
 	int fd;
 
 	if (sources_find(sources, path, code, &where, err) < 0)

@@ -167,26 +167,26 @@ int stage_look(const struct stage *stage, const char *path, enum stage_found *re
 	return look_at(fd, name, path, ret_found, err);
 }
 
-/* One directory on the way; made where it lacks. path: all of it up to there. Returns its descriptor. */
-static int step_into(struct stage *stage, int dirfd, const char *name, const char *path, struct error *err)
+/* One directory on the way; made where it lacks. so_far: its path. Returns its descriptor. */
+static int step_into(struct stage *stage, int dirfd, const char *part, const char *so_far, struct error *err)
 {
-	int fd = beneath_open(dirfd, name, O_PATH | O_DIRECTORY, 0);
+	int fd = beneath_open(dirfd, part, O_PATH | O_DIRECTORY, 0);
 
 	if (fd >= 0 || errno != ENOENT)
-		return fd >= 0 ? fd : stage_refuse_by_errno(errno, "be gone into", path, err);
-	if (stage_note(stage, STEP_MADE, path, "", 0, err) < 0)
+		return fd >= 0 ? fd : stage_refuse_by_errno(errno, "be gone into", so_far, err);
+	if (stage_note(stage, STEP_MADE, so_far, "", 0, err) < 0)
 		return -1;
-	if (mkdirat(dirfd, name, 0700) < 0) {
+	if (mkdirat(dirfd, part, 0700) < 0) {
 		forget(stage);
-		return stage_fail(errno, "be made", path, err);
+		return stage_fail(errno, "be made", so_far, err);
 	}
-	fd = beneath_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
+	fd = beneath_open(dirfd, part, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
-		return stage_refuse_by_errno(errno, "be gone into", path, err);
+		return stage_refuse_by_errno(errno, "be gone into", so_far, err);
 	if (fchmod(fd, MODE_DIRECTORY) == 0)
 		return fd;
 	(void)fd_close(fd);
-	return stage_fail(errno, "get its mode", path, err);
+	return stage_fail(errno, "get its mode", so_far, err);
 }
 
 /* The directory that `path` is in, whose last part is pointed to. Returns the descriptor. */
