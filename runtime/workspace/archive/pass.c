@@ -12,7 +12,7 @@
 #include "runtime/workspace/archive/pass.h"
 
 #include <archive_entry.h>
-#include <sha2.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ struct pass {
 	int implied;
 	uint64_t data_bytes; /* of totals.bytes: without the holes, which cost no reading */
 	uint64_t told_bytes;
-	SHA2_CTX digest;
+	struct sha256_ctx digest;
 	struct pass_totals totals;
 };
 
@@ -43,9 +43,9 @@ static void note(struct pass *pass, char kind, uint64_t mode, uint64_t size, con
 	int n = snprintf(
 		numbers, sizeof numbers, "%c %llo %llu ", kind, (unsigned long long)mode, (unsigned long long)size);
 
-	SHA256Update(&pass->digest, (const uint8_t *)numbers, (size_t)n);
-	SHA256Update(&pass->digest, (const uint8_t *)pass->name.path, strlen(pass->name.path) + 1);
-	SHA256Update(&pass->digest, (const uint8_t *)target, strlen(target) + 1);
+	sha256_update(&pass->digest, (size_t)n, (const uint8_t *)numbers);
+	sha256_update(&pass->digest, strlen(pass->name.path) + 1, (const uint8_t *)pass->name.path);
+	sha256_update(&pass->digest, strlen(target) + 1, (const uint8_t *)target);
 }
 
 static int count_member(struct pass *pass, struct error *err)
@@ -267,10 +267,10 @@ int pass_run(int fd, const struct pass_limits *limits, const struct pass_sink *s
 		return -1;
 	pass.input = input;
 	pass.names = names;
-	SHA256Init(&pass.digest);
+	sha256_init(&pass.digest);
 	if (take_members(&pass, err) < 0)
 		return -1;
-	SHA256Final(pass.totals.digest, &pass.digest);
+	sha256_digest(&pass.digest, sizeof pass.totals.digest, pass.totals.digest);
 	*ret_totals = pass.totals;
 	return 0;
 }
