@@ -19,11 +19,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-#define DOWN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
 int climber_begin(struct climber *climber, int dirfd)
 {
-	climber->fd = openat(dirfd, ".", DOWN_FLAGS);
+	climber->fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return climber->fd < 0 ? -1 : 0;
 }
 
@@ -49,7 +47,7 @@ int climber_down(struct climber *climber, const char *name)
 
 	if (make_room(climber) < 0 || fstat(climber->fd, &status) < 0)
 		return -1;
-	below = openat(climber->fd, name, DOWN_FLAGS);
+	below = openat(climber->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below < 0)
 		return -1;
 	climber->above[climber->depth++] = (struct climber_place){.dev = status.st_dev, .ino = status.st_ino};

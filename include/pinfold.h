@@ -231,8 +231,8 @@ PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_set_base(
 /* What sources may be beside the base directory: "PATH" or "PATH:ro", absolute. The longest grant counts. */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_grant(
 	pinfold_manifest *manifest, const char *grant, pinfold_error **err);
-/* The absolute paths and those in the caller's home of "filesystem.read" (:ro) and "filesystem.write", where they exist;
- * what the policy denies there, secrets included, may not be taken. Patterns are not looked at. */
+/* The absolute paths and those in the caller's home of "filesystem.read" (:ro) and "filesystem.write", where they
+ * exist; what the policy denies there, secrets included, may not be taken. Patterns are not looked at. */
 PINFOLD_API PINFOLD_MUST_CHECK int pinfold_manifest_grant_policy(
 	pinfold_manifest *manifest, pinfold_policy *policy, pinfold_error **err);
 /* How many entries are copied, fetched or unpacked at a time; at least 1; PINFOLD_JOBS_NONE: as many as there are.

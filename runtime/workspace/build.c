@@ -87,6 +87,7 @@ static int build_git_repo(
 	struct git_source source = {.repo = entry->repo, .repo_fd = -1, .ref = entry->ref, .subpath = entry->subpath};
 	cleanup_close int repo_fd = -1;
 	struct local_totals totals = {};
+	bool as_caller = false;
 
 	if (build->options->runner == NULL)
 		return error_set(err, ERROR_UNSUPPORTED, "build", "git_repo entries need a confined git");
@@ -96,8 +97,11 @@ static int build_git_repo(
 			return -1;
 		source.repo_fd = repo_fd;
 	}
-	return git_fetch_entry(
-		build->options->runner, &source, build->stage_fd, name, build->options->work, &totals, err);
+	if (git_fetch_entry(build->options->runner, &source, build->stage_fd, name, build->options->work, &totals,
+		    &as_caller, err) < 0)
+		return -1;
+	*build->reader = as_caller ? RECEIPT_CALLER : RECEIPT_UNPRIVILEGED;
+	return 0;
 }
 
 /* What may still come out: no more than the whole manifest may have. */
@@ -125,7 +129,10 @@ static int build_archive(
 	options.extracted_max = left(work->bytes_max, atomic_load(&work->bytes), options.extracted_max);
 	options.members_max = left(work->files_max, atomic_load(&work->files), options.members_max);
 	options.work = work;
-	return extract_into(build->options->runner, fd, build->stage_fd, name, &options, &totals, err);
+	if (extract_into(build->options->runner, fd, build->stage_fd, name, &options, &totals, err) < 0)
+		return -1;
+	*build->reader = totals.as_caller ? RECEIPT_CALLER : RECEIPT_UNPRIVILEGED;
+	return 0;
 }
 
 static const build_fn builders[_MANIFEST_TYPE_COUNT] = {
@@ -163,8 +170,10 @@ int build_entry(const struct build *build, const struct manifest_entry *entry, c
 	struct receipt_row *row, struct error *err)
 {
 	struct receipt_row made = {.built = true, .mode = entry->mode};
+	struct build own = *build;
 
-	if (builders[entry->type](build, entry, name, err) < 0 || digest(build, entry, name, &made.fingerprint, err) < 0)
+	own.reader = &made.reader;
+	if (builders[entry->type](&own, entry, name, err) < 0 || digest(build, entry, name, &made.fingerprint, err) < 0)
 		return -1;
 	if (!manifest_type_is_directory(entry->type) && set_file_mode(build, entry, name, &made.mode, err) < 0)
 		return -1;

@@ -7,7 +7,8 @@
 struct build {
 	const struct materialize_options *options;
 	int stage_fd;
-	const char *stage_name; /* in the workspace: never copied, should a source hold the workspace */
+	const char *stage_name;      /* in the workspace: never copied, should a source hold the workspace */
+	enum receipt_reader *reader; /* where build_entry notes which uid a program had */
 };
 
 /* Makes `name` in the private directory. A directory keeps all the owner's rights until it is in its place. */

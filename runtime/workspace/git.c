@@ -277,7 +277,7 @@ static int remove_rest(struct fetch *fetch, int staging_dirfd, const char *name,
 }
 
 int git_fetch_entry(const struct runner *runner, const struct git_source *source, int staging_dirfd, const char *name,
-	struct work *work, struct local_totals *totals, struct error *err)
+	struct work *work, struct local_totals *totals, bool *ret_as_caller, struct error *err)
 {
 	struct fetch fetch = {.source = source,
 		.subpath = subpath_of(source),
@@ -292,5 +292,6 @@ int git_fetch_entry(const struct runner *runner, const struct git_source *source
 		fetch.run.bytes_max = PACK_BYTES_MIN;
 	r = fetch_files(&fetch, staging_dirfd, name, work, totals, err);
 	r = remove_rest(&fetch, staging_dirfd, name, r, err);
+	*ret_as_caller = fetch.run.as_caller;
 	return r < 0 ? error_prefix(err, "repository \"%s\"", str_printable(source->repo, shown, sizeof shown)) : 0;
 }

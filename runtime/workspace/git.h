@@ -28,8 +28,8 @@ bool git_is_address(const char *repo);
 must_check int git_check_source(const struct git_source *source, struct error *err);
 /* Makes the directory `name` (0755) in staging_dirfd, which nobody else may change meanwhile. On failure neither it nor
  * a temporary is left. ERROR_GIT_CLONE with git's own words; reason "git_missing" (not retryable) where there is no
- * git; ERROR_LIMIT for what is more than the work may have. */
+ * git; ERROR_LIMIT for what is more than the work may have. *ret_as_caller: git had the caller's uid (runner.h). */
 must_check int git_fetch_entry(const struct runner *runner, const struct git_source *source, int staging_dirfd,
-	const char *name, struct work *work, struct local_totals *totals, struct error *err);
+	const char *name, struct work *work, struct local_totals *totals, bool *ret_as_caller, struct error *err);
 
 #endif

@@ -205,7 +205,7 @@ static int fill_argv(const char *argv[ARGUMENTS_MAX], const char *program, const
 	return 0;
 }
 
-int git_run(const struct git_run *run, const char *const *arguments, const struct git_hearer *hearer, struct error *err)
+int git_run(struct git_run *run, const char *const *arguments, const struct git_hearer *hearer, struct error *err)
 {
 	const bool network = run->repo_fd < 0;
 	const struct runner_bind binds[] = {
@@ -237,5 +237,6 @@ int git_run(const struct git_run *run, const char *const *arguments, const struc
 		return -1;
 	if (run->runner->run(run->runner->context, &request, &outcome, err) < 0)
 		return -1;
+	run->as_caller |= outcome.as_caller;
 	return judge(arguments, &outcome, &hearing.said, err);
 }

@@ -20,6 +20,7 @@ struct git_run {
 	int repo_fd;         /* -1: by the network */
 	uint64_t bytes_max;  /* of one file that it makes */
 	struct work *work;
+	bool as_caller; /* set: some git had the caller's uid (runner_outcome) */
 };
 
 /* Takes what git prints, as it comes. -1 with err set ends the run. */
@@ -39,6 +40,6 @@ must_check int git_find_program(const char **ret_program, struct error *err);
 must_check int git_write_config(int dirfd, const char *name, struct error *err);
 /* arguments: NULL-terminated, without "git"; hearer may be NULL. A git_answer, or -1 with err set. */
 must_check int git_run(
-	const struct git_run *run, const char *const *arguments, const struct git_hearer *hearer, struct error *err);
+	struct git_run *run, const char *const *arguments, const struct git_hearer *hearer, struct error *err);
 
 #endif

@@ -57,7 +57,8 @@ static int build_one(void *context, size_t index, struct error *err)
 {
 	const struct making *making = context;
 	const struct manifest_entry *entry = &making->manifest->entries[index];
-	const struct build build = {making->options, making->stage->fd, making->stage->name};
+	const struct build build = {
+		.options = making->options, .stage_fd = making->stage->fd, .stage_name = making->stage->name};
 	char slot[SLOT_SIZE];
 
 	if (!is_wanted(making, entry))

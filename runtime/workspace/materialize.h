@@ -32,12 +32,21 @@ enum receipt_action {
 	_RECEIPT_ACTION_COUNT
 };
 
+/* With which uid a program read what was hostile: started by root it has one of its own wherever that can be. */
+enum receipt_reader {
+	RECEIPT_NO_READER,
+	RECEIPT_UNPRIVILEGED,
+	RECEIPT_CALLER,
+	_RECEIPT_READER_COUNT
+};
+
 /* What became of one entry, in the order of the manifest. */
 struct receipt_row {
 	enum receipt_action action;
 	bool built; /* what follows is known: not for what was kept, nor in a dry run, but for contents that the manifest has */
 	mode_t mode;
 	struct fingerprint fingerprint;
+	enum receipt_reader reader; /* of archive and git_repo */
 };
 
 struct receipt {

@@ -13,6 +13,11 @@ static const char *const action_words[_RECEIPT_ACTION_COUNT] = {
 	[RECEIPT_MERGED] = "merged",
 };
 
+static const char *const reader_words[_RECEIPT_READER_COUNT] = {
+	[RECEIPT_UNPRIVILEGED] = "unprivileged",
+	[RECEIPT_CALLER] = "caller",
+};
+
 static json_t *mode_json(const struct receipt_row *row)
 {
 	return row->action == RECEIPT_KEPT ? json_null() : json_sprintf("%04o", row->mode);
@@ -32,11 +37,11 @@ static json_t *row_json(const struct manifest_entry *entry, const struct receipt
 {
 	bool directory = manifest_type_is_directory(entry->type);
 
-	return json_pack("{s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "path", json_text(entry->path), "type",
+	return json_pack("{s:o, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:s?}", "path", json_text(entry->path), "type",
 		manifest_type_name(entry->type), "action", action_words[row->action], "ephemeral", entry->ephemeral,
 		"mode", mode_json(row), "files", count_json(row, row->fingerprint.files), "bytes",
 		count_json(row, row->fingerprint.bytes), "sha256", digest_json(row, !directory), "tree_sha256",
-		digest_json(row, directory));
+		digest_json(row, directory), "reader", reader_words[row->reader]);
 }
 
 static json_t *entries_json(const struct manifest *manifest, const struct receipt *receipt)

@@ -75,7 +75,7 @@ static int fetch_limited(struct work *work, const char *repo, const char *ref, c
 		cr_assert_geq(fd, 0, "%s: %s", repo, err->text);
 		source.repo_fd = fd;
 	}
-	return git_fetch_entry(&runner, &source, staging, "entry", work, &totals, err);
+	return git_fetch_entry(&runner, &source, staging, "entry", work, &totals, &(bool){false}, err);
 }
 
 static int fetch(const char *repo, const char *ref, const char *subpath, struct error *err)
