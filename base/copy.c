@@ -86,8 +86,11 @@ static int share_blocks(struct copy *copy, const struct stat *status, struct err
 {
 	if (!(copy->budget->ways & COPY_REFLINK) || data_bytes(status) > copy->budget->bytes_max)
 		return 0;
-	if (ioctl(copy->target, FICLONE, copy->source) < 0)
+	if (ioctl(copy->target, FICLONE, copy->source) < 0) {
+		if (errno == EOPNOTSUPP || errno == ENOTTY || errno == EXDEV)
+			copy->budget->ways &= ~(unsigned)COPY_REFLINK;
 		return 0;
+	}
 	if (spend(copy, data_bytes(status), err) < 0 || cut_target(copy, err) < 0)
 		return -1;
 	return 1;

@@ -16,7 +16,8 @@ enum copy_way {
 
 struct copy_budget {
 	uint64_t bytes_max; /* of data (holes cost nothing) that may still be copied; what was copied is taken off */
-	unsigned ways;      /* those that may be tried, in the order above; COPY_ALL_WAYS outside tests */
+	unsigned ways;      /* those that may be tried, in the order above; COPY_ALL_WAYS outside tests. COPY_REFLINK is
+			     * taken away where the file system turns out not to know it: to be kept for the next file */
 	/* Told after each piece how many bytes of data it had; -1 with err set ends the copy. NULL: nobody listens. */
 	int (*tell)(void *ctx, uint64_t bytes, struct error *err);
 	void *ctx;

@@ -34,7 +34,6 @@
 #include "runtime/workspace/exclude.h"
 #include "runtime/workspace/link_inside.h"
 
-#define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 #define SHOWN      200
 #define LOOKED_MAX 10000000 /* entries of a source, those that are left out too: what bounds the memory */
 
@@ -49,6 +48,7 @@ struct file_copy {
 	enum error_code code; /* for what is wrong with the source */
 	const struct local_options *options;
 	struct local_totals *totals;
+	unsigned *ways; /* of copying: what the file system does not know is not tried for every file */
 };
 
 static int refuse(enum error_code code, const char *path, const char *reason, const char *what, struct error *err)
@@ -113,33 +113,16 @@ static int check_kind(enum error_code code, const char *path, mode_t mode, struc
 	return refuse(code, path, "special_file", kind_of_special(mode), err);
 }
 
-static int open_place(const struct file_copy *copy, int place)
-{
-	char path[40];
-	int fd;
-
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", place);
-	fd = open(path, READ_FLAGS);
-	if (fd >= 0 || errno != ENOENT)
-		return fd;
-	return openat(copy->dirfd, copy->name, READ_FLAGS | O_NOFOLLOW);
-}
-
+/* Race: what was a regular file when it was looked at may be exchanged for a FIFO or a link before it is opened: the
+ * flags see to it that neither blocks nor leads on, and what was opened must be what was looked at. */
 static int open_source(const struct file_copy *copy, struct error *err)
 {
-	cleanup_close int place = openat(copy->dirfd, copy->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	cleanup_close int fd = -1;
+	cleanup_close int fd = openat(copy->dirfd, copy->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat status;
 
-	if (place < 0)
-		return errno == ENOENT ? refuse_changed(copy, err) : fail_source(copy, "open", err);
-	if (fstat(place, &status) < 0)
-		return fail_source(copy, "look at", err);
-	if (!same_file(&status, copy->looked_at))
-		return refuse_changed(copy, err);
-	fd = open_place(copy, place);
 	if (fd < 0)
-		return fail_source(copy, "open", err);
+		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? refuse_changed(copy, err)
+									   : fail_source(copy, "open", err);
 	if (fstat(fd, &status) < 0)
 		return fail_source(copy, "look at", err);
 	return same_file(&status, copy->looked_at) ? steal_fd(&fd) : refuse_changed(copy, err);
@@ -165,10 +148,12 @@ static uint64_t bytes_left(struct work *work)
 static int copy_content(struct file_copy *copy, int source, int target, struct error *err)
 {
 	struct copy_budget budget = {
-		.bytes_max = bytes_left(copy->options->work), .ways = COPY_ALL_WAYS, .tell = tell_work, .ctx = copy};
+		.bytes_max = bytes_left(copy->options->work), .ways = *copy->ways, .tell = tell_work, .ctx = copy};
 	char shown[SHOWN];
+	int r = copy_file(source, target, &budget, err);
 
-	if (copy_file(source, target, &budget, err) == 0)
+	*copy->ways = budget.ways;
+	if (r == 0)
 		return 0;
 	if (err != NULL && err->code == ERROR_LOCAL_FILE_READ)
 		err->code = copy->code;
@@ -231,6 +216,7 @@ static int fail_way(enum error_code code, int base_fd, const char *src, struct e
 int local_copy_file(int base_fd, const char *src, int target_dirfd, const char *name,
 	const struct local_options *options, struct local_totals *totals, struct error *err)
 {
+	unsigned ways = COPY_ALL_WAYS;
 	struct stat status;
 	struct file_copy copy = {.path = src,
 		.looked_at = &status,
@@ -238,7 +224,8 @@ int local_copy_file(int base_fd, const char *src, int target_dirfd, const char *
 		.target_name = name,
 		.code = ERROR_LOCAL_FILE_READ,
 		.options = options,
-		.totals = totals};
+		.totals = totals,
+		.ways = &ways};
 	cleanup_close int parent = beneath_open_parent(base_fd, src, &copy.name);
 
 	if (parent < 0)
@@ -275,6 +262,7 @@ struct dir_copy {
 	struct climber target; /* follows the walk through the source */
 	const struct local_options *options;
 	struct local_totals *totals;
+	unsigned ways; /* as of file_copy */
 };
 
 static bool is_excluded(const struct local_options *options, const struct tree_entry *entry)
@@ -325,7 +313,8 @@ static int copy_entry(void *ctx, const struct tree_entry *entry, struct error *e
 		.target_name = entry->name,
 		.code = ERROR_LOCAL_DIR_READ,
 		.options = copy->options,
-		.totals = copy->totals};
+		.totals = copy->totals,
+		.ways = &copy->ways};
 
 	if (is_excluded(copy->options, entry))
 		return TREE_PASS_OVER;
@@ -350,7 +339,7 @@ static int leave_directory(void *ctx, struct error *err)
 int local_copy_dir(int source_dirfd, int target_dirfd, const struct local_options *options, struct local_totals *totals,
 	struct error *err)
 {
-	struct dir_copy copy = {.target = CLIMBER_NOWHERE, .options = options, .totals = totals};
+	struct dir_copy copy = {.target = CLIMBER_NOWHERE, .options = options, .totals = totals, .ways = COPY_ALL_WAYS};
 	const struct tree_visitor visitor = {.visit = copy_entry, .leave = leave_directory, .strict = true, .ctx = &copy};
 	struct tree_budget budget = {.entries_max = LOOKED_MAX};
 	int r;

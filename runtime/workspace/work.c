@@ -9,6 +9,9 @@
 
 #include "base/str.h"
 
+#define ASK_EVERY   ((uint64_t)1 << 20)  /* bytes */
+#define FILE_WEIGHT ((uint64_t)64 << 10) /* to make one is as much work as to copy so many bytes */
+
 size_t work_poll_fds(const struct work *work, struct pollfd fds[WORK_FDS_MAX])
 {
 	size_t n = 0;
@@ -73,5 +76,8 @@ int work_count(struct work *work, uint64_t files, uint64_t bytes, const char *wh
 	if (all_bytes > work->bytes_max)
 		return refuse("bytes", work->bytes_max, all_bytes, what, err);
 	tell(work, all_files, all_bytes);
+	if (atomic_fetch_add(&work->unasked, files * FILE_WEIGHT + bytes) < ASK_EVERY)
+		return 0;
+	atomic_store(&work->unasked, 0);
 	return work_check(work, err);
 }

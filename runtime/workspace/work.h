@@ -24,6 +24,7 @@ struct work {
 	int stop_fd;   /* the same, of who does several works side by side, where one of them failed; -1: none */
 	uint64_t files_max, bytes_max;
 	atomic_uint_fast64_t files, bytes; /* so far; directories count as files */
+	atomic_uint_fast64_t unasked;      /* of work since work_count last looked for a cancellation */
 	atomic_flag telling;
 };
 
@@ -35,8 +36,8 @@ struct work {
 
 /* -1 with ERROR_CANCELLED once either descriptor is readable. To be asked before each file and each mebibyte or so. */
 must_check int work_check(struct work *work, struct error *err);
-/* Counts what was just done, tells it, and does work_check. Above a maximum: -1 with ERROR_LIMIT; `what` names the file
- * in that message. */
+/* Counts what was just done, tells it, and does work_check now and then: after some files, or a mebibyte. Above a
+ * maximum: -1 with ERROR_LIMIT; `what` names the file in that message. */
 must_check int work_count(struct work *work, uint64_t files, uint64_t bytes, const char *what, struct error *err);
 /* The refusal of something whose length alone is above bytes_max; returns -1. */
 int work_refuse_bytes(const struct work *work, uint64_t actual, const char *what, struct error *err);
