@@ -173,10 +173,10 @@ static bool is_wanted_home(const struct rules *rules, const char *home)
 {
 	for (size_t i = 0; i < rules->n; i++) {
 		const struct rule *rule = &rules->list[i];
-		const char *path = rule->kind == RULE_BIND ? rule->source : rule->path;
+		const char *shown = rule->kind == RULE_BIND ? rule->source : rule->path;
 
 		if ((rule->kind == RULE_BIND || rule->kind == RULE_READ || rule->kind == RULE_WRITE) &&
-			(planner_is_below(path, home) || planner_is_below(home, path)))
+			(planner_is_below(shown, home) || planner_is_below(home, shown)))
 			return true;
 	}
 	return false;

@@ -24,10 +24,11 @@
 #include "base/fd.h"
 #include "base/str.h"
 
-#define CONFIG_INSIDE  "/git/config"
-#define ARGUMENTS_MAX  24
-#define SAID_MAX       2048
-#define SAID_SHOWN_MAX 360
+#define CONFIG_INSIDE   "/git/config"
+#define CONFIG_VARIABLE "GIT_CONFIG_GLOBAL=/git/config"
+#define ARGUMENTS_MAX   24
+#define SAID_MAX        2048
+#define SAID_SHOWN_MAX  360
 
 static const char *const programs[] = {"/usr/bin/git", "/usr/local/bin/git", "/bin/git"};
 
@@ -45,7 +46,6 @@ static const char config[] =
 	"[checkout]\n\tworkers = 1\n"
 	"[advice]\n\tdetachedHead = false\n";
 
-#define CONFIG_VARIABLE "GIT_CONFIG_GLOBAL=" CONFIG_INSIDE
 static const char *const environment[] = {"GIT_CONFIG_NOSYSTEM=1", CONFIG_VARIABLE, "GIT_ATTR_NOSYSTEM=1",
 	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=/bin/false", "SSH_ASKPASS=/bin/false", "GIT_LITERAL_PATHSPECS=1",
 	"GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C"};

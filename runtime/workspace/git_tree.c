@@ -42,7 +42,7 @@ static int take_size(const char *head, uint64_t *ret_size, struct error *err)
 static int take_record(struct git_tree *tree, struct error *err)
 {
 	char *tab = memchr(tree->record, '\t', tree->record_size);
-	uint64_t size;
+	uint64_t size = 0;
 
 	tree->record[tree->record_size] = '\0';
 	tree->record_size = 0;
