@@ -212,6 +212,7 @@ int extract_over(const struct runner *runner, int archive_fd, int dirfd, const s
 	struct extract_totals totals;
 
 	if (extract_to_staging(runner, archive_fd, dirfd, options, &staging, &totals, err) < 0 ||
+		private_dir_keep(dirfd, staging.name, err) < 0 ||
 		extract_merge(staging.tree_fd, dirfd, options->work, &totals.replaced, err) < 0)
 		return -1;
 	*ret_totals = totals;

@@ -4,13 +4,14 @@
 
 #include "base/cleanup.h"
 #include "runtime/workspace/extract.h"
+#include "runtime/workspace/private_dir.h"
 
 /* --- extract_staging.c: a private directory with a copy of the archive and the tree that is made of it --- */
 struct staging {
-	int parent_fd;  /* borrowed */
-	char name[40];  /* in it; "": none yet */
-	int fd;         /* of the private directory, which only its owner enters */
-	int archive_fd; /* the copy, readable */
+	int parent_fd;                    /* borrowed */
+	char name[PRIVATE_DIR_NAME_SIZE]; /* in it; "": none yet */
+	int fd;                           /* of the private directory, which only its owner enters */
+	int archive_fd;                   /* the copy, readable */
 	int tree_fd;
 };
 #define STAGING_TREE "tree"

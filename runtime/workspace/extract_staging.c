@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,11 +19,11 @@
 #include "base/tree.h"
 #include "runtime/workspace/archive/rules.h"
 #include "runtime/workspace/extract_parts.h"
+#include "runtime/workspace/private_dir.h"
 
 #define STAGING_PREFIX  ".pinfold-extract-"
 #define STAGING_ARCHIVE "archive"
 #define PIECE_BYTES     (128u << 10)
-#define TRIES           8
 
 static int refuse_input(const struct extract_options *options, uint64_t actual, struct error *err)
 {
@@ -129,37 +128,12 @@ static int copy_archive(struct staging *staging, int archive_fd, const struct ex
 	return staging->archive_fd < 0 ? error_set_errno(err, ERROR_IO, errno, "staging", "cannot open the copy") : 0;
 }
 
-static int make_private(struct staging *staging, struct error *err)
-{
-	struct stat st;
-
-	for (int i = 0; i < TRIES; i++) {
-		uint64_t random = 0;
-
-		if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-			return error_set(err, ERROR_INTERNAL, "getrandom", "no random bytes");
-		(void)snprintf(staging->name, sizeof staging->name, STAGING_PREFIX "%016llx", (unsigned long long)random);
-		if (mkdirat(staging->parent_fd, staging->name, 0700) == 0)
-			break;
-		staging->name[0] = '\0';
-		if (errno != EEXIST)
-			return error_set_errno(
-				err, ERROR_IO, errno, "staging", "cannot make a directory beside the destination");
-	}
-	staging->fd = openat(staging->parent_fd, staging->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (staging->fd < 0 || fstat(staging->fd, &st) < 0)
-		return error_set_errno(
-			err, ERROR_IO, errno, "staging", "cannot open the directory beside the destination");
-	if (st.st_uid != geteuid() || (st.st_mode & 0077) != 0)
-		return error_set(err, ERROR_IO, "staging", "somebody exchanges directories beside the destination");
-	return 0;
-}
-
 int staging_make(struct staging *staging, int parent_fd, int archive_fd, const struct extract_options *options,
 	uint64_t *ret_input_bytes, struct error *err)
 {
 	staging->parent_fd = parent_fd;
-	if (make_private(staging, err) < 0 || copy_archive(staging, archive_fd, options, ret_input_bytes, err) < 0)
+	staging->fd = private_dir_make(parent_fd, STAGING_PREFIX, staging->name, err);
+	if (staging->fd < 0 || copy_archive(staging, archive_fd, options, ret_input_bytes, err) < 0)
 		return -1;
 	if (mkdirat(staging->fd, STAGING_TREE, 0755) < 0)
 		return error_set_errno(err, ERROR_IO, errno, "staging", "cannot make the new directory");
@@ -176,7 +150,7 @@ void staging_remove(struct staging *staging)
 
 	cleanup_close_fd(&staging->tree_fd);
 	cleanup_close_fd(&staging->archive_fd);
-	cleanup_close_fd(&staging->fd);
 	if (staging->name[0] != '\0' && tree_remove(staging->parent_fd, staging->name, &ignored) == 0)
 		staging->name[0] = '\0';
+	cleanup_close_fd(&staging->fd);
 }

@@ -126,6 +126,8 @@ static int put_one(const struct making *making, size_t index, struct error *err)
 
 static int put_all(const struct making *making, struct error *err)
 {
+	if (stage_begin(making->stage, err) < 0)
+		return -1;
 	for (size_t i = 0; i < making->manifest->n_entries; i++) {
 		const struct manifest_entry *entry = &making->manifest->entries[i];
 

@@ -21,7 +21,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +33,6 @@
 #include "runtime/workspace/stage_step.h"
 
 #define DEPTH_MAX      256 /* of directories that are merged: two descriptors each */
-#define ATTEMPTS       16
 #define MODE_DIRECTORY 0755
 
 int stage_fail(int sys_errno, const char *what, const char *path, struct error *err)
@@ -66,40 +64,15 @@ int stage_refuse_by_errno(int sys_errno, const char *what, const char *path, str
 	return stage_fail(sys_errno, what, path, err);
 }
 
-static int random_name(char name[STAGE_NAME_SIZE], struct error *err)
-{
-	unsigned long long number;
-
-	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-		return error_set_errno(err, ERROR_INTERNAL, errno, "getrandom", "cannot make a name");
-	(void)snprintf(name, STAGE_NAME_SIZE, STAGE_PREFIX "%016llx", number);
-	return 0;
-}
-
 int stage_open(struct stage *stage, int root_fd, struct error *err)
 {
 	*stage = (struct stage)STAGE_INIT;
 	stage->root_fd = root_fd;
 	if (arena_new(&stage->arena, err) < 0)
 		return -1;
-	for (int attempt = 0;; attempt++) {
-		if (random_name(stage->name, err) < 0)
-			break;
-		if (mkdirat(root_fd, stage->name, 0700) == 0) {
-			stage->fd = beneath_open(root_fd, stage->name, O_RDONLY | O_DIRECTORY, 0);
-			if (stage->fd >= 0 && fchmod(stage->fd, 0700) == 0)
-				return 0;
-			(void)stage_fail(errno, "be opened", stage->name, err);
-			(void)unlinkat(root_fd, stage->name, AT_REMOVEDIR);
-			break;
-		}
-		if (errno != EEXIST || attempt >= ATTEMPTS) {
-			(void)stage_fail(errno, "make a directory to build in", "the workspace", err);
-			break;
-		}
-	}
-	cleanup_close_fd(&stage->fd);
-	stage->fd = -1;
+	stage->fd = private_dir_make(root_fd, STAGE_PREFIX, stage->name, err);
+	if (stage->fd >= 0)
+		return 0;
 	stage->arena = arena_free(stage->arena);
 	return -1;
 }
@@ -389,6 +362,11 @@ static int merge(const struct putting *putting, unsigned depth, struct error *er
 		if (put_child(putting, from_fd, to_fd, names.data + at, depth + 1, err) < 0)
 			return -1;
 	return 0;
+}
+
+int stage_begin(struct stage *stage, struct error *err)
+{
+	return private_dir_keep(stage->root_fd, stage->name, err);
 }
 
 int stage_put(struct stage *stage, const char *name, const char *path, bool directory, bool anew, struct error *err)

@@ -11,16 +11,16 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "runtime/workspace/private_dir.h"
 
-#define STAGE_PREFIX    ".pinfold-staging-"
-#define STAGE_NAME_SIZE (sizeof STAGE_PREFIX + 16)
+#define STAGE_PREFIX ".pinfold-staging-"
 
 struct stage_step;
 
 struct stage {
 	int root_fd; /* the workspace; borrowed */
 	int fd;      /* the private directory, -1: none; what is built is made here, by names of the caller's */
-	char name[STAGE_NAME_SIZE];
+	char name[PRIVATE_DIR_NAME_SIZE];
 	struct arena *arena;
 	struct stage_step *steps; /* what was done to the workspace, to be undone */
 	size_t n_steps;
@@ -43,6 +43,8 @@ enum stage_found {
  * ERROR_INVALID_MANIFEST_PATH with the reason in the context. */
 must_check int stage_look(const struct stage *stage, const char *path, enum stage_found *ret_found, struct error *err);
 
+/* Before anything is put: should this process be killed from now on, what was replaced stays, in `.pinfold-undo-...`. */
+must_check int stage_begin(struct stage *stage, struct error *err);
 /* Puts what was built as `name` at `path`, making the directories above where they lack. A file replaces a file. A
  * directory goes into one that is there, name by name; anew: it takes the place of whatever file or directory is there. */
 must_check int stage_put(
