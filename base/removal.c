@@ -203,18 +203,23 @@ static void remove_or_flatten(struct deletion *deletion, int fd, const char *nam
 enum removal_result removal_delete(int dirfd, const char *name, size_t *budget)
 {
 	cleanup_close int top = -1;
-	struct deletion deletion = {.budget = budget};
 
 	if (unlink_any(dirfd, name))
 		return REMOVAL_DONE;
 	top = open_below(dirfd, name);
 	if (top < 0)
 		return unlink_any(dirfd, name) ? REMOVAL_DONE : REMOVAL_STUCK;
-	deletion.top = top;
+	return removal_delete_opened(dirfd, name, top, budget);
+}
+
+enum removal_result removal_delete_opened(int dirfd, const char *name, int top, size_t *budget)
+{
+	struct deletion deletion = {.top = top, .budget = budget};
+
 	do {
 		deletion.changed = 0;
 		for_each_entry(&deletion, top, remove_or_flatten);
-		if (unlink_any(dirfd, name))
+		if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 			return REMOVAL_DONE;
 	} while (*budget > 0 && deletion.changed > 0);
 	return *budget == 0 ? REMOVAL_UNFINISHED : REMOVAL_STUCK;

@@ -299,3 +299,17 @@ int tree_remove(int dirfd, const char *name, struct error *err)
 	return error_set_errno(err, ERROR_IO, errno, "remove tree", "cannot remove \"%s\" with all that is in it",
 		str_printable(name, shown, sizeof shown));
 }
+
+int tree_remove_opened(int dirfd, const char *name, int fd, struct error *err)
+{
+	size_t budget = REMOVE_MAX;
+	char shown[200];
+
+	if (removal_delete_opened(dirfd, name, fd, &budget) == REMOVAL_DONE)
+		return 0;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0) /* once more, for the kernel's word */
+		return 0;
+	return error_set_errno(err, ERROR_IO, errno, "remove tree",
+		"cannot remove \"%s\" with all that is in it, or it was exchanged for something else",
+		str_printable(name, shown, sizeof shown));
+}

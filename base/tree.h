@@ -53,5 +53,7 @@ must_check int tree_count(int dirfd, struct tree_budget *budget, struct tree_tot
 /* Removes whatever has this name in dirfd, with all that is in it; nothing there is no error. Crosses no mount, follows
  * no link, and gives itself the rights on its own directories where they lack. -1 with ERROR_IO: some of it is left. */
 must_check int tree_remove(int dirfd, const char *name, struct error *err);
+/* The same for a directory that is open, fd, and had this name: what has got the name since then is left alone. */
+must_check int tree_remove_opened(int dirfd, const char *name, int fd, struct error *err);
 
 #endif

@@ -82,7 +82,7 @@ int stage_close(struct stage *stage, struct error *err)
 	int r = 0;
 
 	if (stage->fd >= 0)
-		r = tree_remove(stage->root_fd, stage->name, err);
+		r = tree_remove_opened(stage->root_fd, stage->name, stage->fd, err);
 	cleanup_close_fd(&stage->fd);
 	stage->fd = -1;
 	stage->arena = arena_free(stage->arena);

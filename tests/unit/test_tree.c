@@ -186,6 +186,27 @@ Test(tree, without_rights_it_is_not_counted_but_removed)
 	cr_expect_not(exists("d"));
 }
 
+Test(tree, removes_what_was_opened_not_what_got_its_name)
+{
+	struct error err = {0};
+	int fd;
+
+	make_dir("d");
+	make_dir("d/sub");
+	make_file("d/sub/file");
+	fd = openat(tree, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert(fd >= 0);
+	cr_assert_eq(renameat(tree, "d", tree, "moved"), 0);
+	make_dir("d");
+	make_file("d/precious");
+	cr_expect_lt(tree_remove_opened(tree, "d", fd, &err), 0);
+	cr_expect_eq(err.code, ERROR_IO);
+	cr_expect(exists("d/precious") && exists("moved") && !exists("moved/sub"));
+	harness_ok(tree_remove_opened(tree, "moved", fd, &err), &err);
+	cr_expect(!exists("moved") && exists("d/precious"));
+	(void)close(fd);
+}
+
 Test(tree, removes_links_not_what_they_name)
 {
 	struct error err = {0};
