@@ -2,7 +2,8 @@
  * The helper is dead, its tree lies still. Whatever it may have become while it lived, what it has left is looked at as
  * if nobody had judged it: only files, directories and, where they were asked for, links that stay inside; with the
  * caller as owner, modes that the rules can give, one name for each file; no more of them, and no more bytes, than the
- * limits say; and just as many as it said itself.
+ * limits say; and just as many as it said itself. Of its own directory it may have changed the mode, of names it may
+ * have made what no archive may have.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,12 +40,24 @@ static int check_link(struct found *found, const struct tree_entry *entry, struc
 	return link_stays_inside(entry->path, target) ? 0 : odd(entry, "a link that leads outside", err);
 }
 
+/* A backslash, a drive letter: what the reader refuses, as long as it is itself. */
+static int check_name(const struct tree_entry *entry, struct error *err)
+{
+	struct member_name name;
+
+	if (rules_judge_name(entry->path, 0, &name, err) < 0)
+		return error_prefix(err, "the archive's reader has made");
+	return 0;
+}
+
 static int check_entry(void *context, const struct tree_entry *entry, struct error *err)
 {
 	struct found *found = context;
 	const struct stat *status = entry->status;
 	mode_t mode = status->st_mode & 07777;
 
+	if (check_name(entry, err) < 0)
+		return -1;
 	if (status->st_uid != geteuid())
 		return odd(entry, "something of another owner", err);
 	if (S_ISLNK(status->st_mode))
@@ -64,12 +77,28 @@ static int check_entry(void *context, const struct tree_entry *entry, struct err
 	return TREE_PASS_OVER;
 }
 
+/* The new directory itself: as it was made for the reader, whom it belonged to meanwhile. */
+static int check_root(int tree_fd, struct error *err)
+{
+	struct stat status;
+
+	if (fstat(tree_fd, &status) < 0)
+		return error_set_errno(err, ERROR_IO, errno, "archive", "cannot look at the new directory");
+	if (status.st_uid == geteuid() && (status.st_mode & 07777) == STAGING_TREE_MODE)
+		return 0;
+	return error_set(err, ERROR_WORKSPACE_ARCHIVE_WRITE, "archive",
+		"the archive's reader has changed the new directory itself: owner %u, mode %04o",
+		(unsigned)status.st_uid, (unsigned)(status.st_mode & 07777));
+}
+
 int extract_check(int tree_fd, const struct extract_options *options, const struct extract_totals *said, struct error *err)
 {
 	struct found found = {.options = options};
 	struct tree_budget budget = {.entries_max = options->members_max, .depth_max = MEMBER_DEPTH_MAX};
 	const struct tree_visitor visitor = {.visit = check_entry, .ctx = &found};
 
+	if (check_root(tree_fd, err) < 0)
+		return -1;
 	if (tree_walk(tree_fd, &budget, &visitor, err) < 0) {
 		if (err->code != ERROR_NO_MEMORY)
 			err->code = ERROR_WORKSPACE_ARCHIVE_WRITE;

@@ -14,7 +14,8 @@ struct staging {
 	int archive_fd;                   /* the copy, readable */
 	int tree_fd;
 };
-#define STAGING_TREE "tree"
+#define STAGING_TREE      "tree"
+#define STAGING_TREE_MODE 0755 /* and that of the destination */
 #define STAGING_INIT                                                       \
 	{                                                                  \
 		.parent_fd = -1, .fd = -1, .archive_fd = -1, .tree_fd = -1 \

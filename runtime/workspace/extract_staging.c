@@ -135,10 +135,10 @@ int staging_make(struct staging *staging, int parent_fd, int archive_fd, const s
 	staging->fd = private_dir_make(parent_fd, STAGING_PREFIX, staging->name, err);
 	if (staging->fd < 0 || copy_archive(staging, archive_fd, options, ret_input_bytes, err) < 0)
 		return -1;
-	if (mkdirat(staging->fd, STAGING_TREE, 0755) < 0)
+	if (mkdirat(staging->fd, STAGING_TREE, STAGING_TREE_MODE) < 0)
 		return error_set_errno(err, ERROR_IO, errno, "staging", "cannot make the new directory");
 	staging->tree_fd = openat(staging->fd, STAGING_TREE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (staging->tree_fd < 0 || fchmod(staging->tree_fd, 0755) < 0) /* whatever the umask is */
+	if (staging->tree_fd < 0 || fchmod(staging->tree_fd, STAGING_TREE_MODE) < 0) /* whatever the umask is */
 		return error_set_errno(err, ERROR_IO, errno, "staging", "cannot open the new directory");
 	return 0;
 }
@@ -150,7 +150,7 @@ void staging_remove(struct staging *staging)
 
 	cleanup_close_fd(&staging->tree_fd);
 	cleanup_close_fd(&staging->archive_fd);
-	if (staging->name[0] != '\0' && tree_remove(staging->parent_fd, staging->name, &ignored) == 0)
+	if (staging->name[0] != '\0' && tree_remove_opened(staging->parent_fd, staging->name, staging->fd, &ignored) == 0)
 		staging->name[0] = '\0';
 	cleanup_close_fd(&staging->fd);
 }

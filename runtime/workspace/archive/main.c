@@ -22,6 +22,7 @@
 
 #define EXIT_REFUSED   1
 #define PROGRESS_EVERY (100 * NS_PER_MS)
+#define PROGRESS_SHARE 1000 /* of what has passed: what a long extraction tells in all is bounded, too (limits.output) */
 
 /* Where nobody listens any more there is nothing left to do. */
 static void say_take(json_t *json)
@@ -50,12 +51,15 @@ static int say_error(const struct error *err)
 
 static void say_progress(uint64_t members, uint64_t bytes)
 {
-	static uint64_t next_ns; /* of the one pass that this process makes with a writer */
-	uint64_t now = monotime_ns();
+	static uint64_t begin_ns, next_ns; /* of the one pass that this process makes with a writer */
+	uint64_t now = monotime_ns(), share;
 
 	if (now < next_ns)
 		return;
-	next_ns = now + PROGRESS_EVERY;
+	if (begin_ns == 0)
+		begin_ns = now;
+	share = (now - begin_ns) / PROGRESS_SHARE;
+	next_ns = now + (share > PROGRESS_EVERY ? share : PROGRESS_EVERY);
 	say_take(json_pack("{s:o, s:o}", "progress", json_u64(members), "bytes", json_u64(bytes)));
 }
 

@@ -106,6 +106,8 @@ int rules_judge_name(const char *name, unsigned strip, struct member_name *ret_n
 	if (parts > MEMBER_DEPTH_MAX)
 		return rules_refuse_limit(err, "depth", MEMBER_DEPTH_MAX, parts, name, "directories deep");
 	ret_name->path[used] = '\0';
+	if (has_drive_letter(ret_name->path))
+		return rules_refuse(err, name, "what is left of the name begins with a drive letter");
 	ret_name->depth = parts > strip ? parts - strip : 0;
 	ret_name->slash = name[strlen(name) - 1] == '/';
 	ret_name->stripped = strip > 0 && parts <= strip;

@@ -36,11 +36,16 @@ static int make_directory(const struct writing *writing, const char *path)
 static int make_parents(const struct writing *writing, const struct member_name *name, int implied, struct error *err)
 {
 	char path[MEMBER_NAME_MAX];
+	size_t there = name->depth - 1 - (size_t)implied; /* the way of a deep member has been made by others, mostly */
 
 	if (implied == 0)
 		return 0;
 	memcpy(path, name->path, sizeof path);
 	for (char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		if (there > 0) {
+			there--;
+			continue;
+		}
 		*slash = '\0';
 		if (make_directory(writing, path) < 0)
 			return failed(err, "make the directories of", name);

@@ -89,6 +89,8 @@ def strip(box):
     check(set(found) == {"a", "sub", "sub/b"} and outcome.doc["skipped"] == 3, (found, outcome.brief()))
     refused(box, make.tar("x/a", "y/a"), "--strip-components", "1", dest="out2")
     refused(box, make.tar("../a/b"), "--strip-components", "2", dest="out2")
+    outcome = refused(box, make.tar("x/c:/a"), "--strip-components", "1", dest="out2")
+    check("drive letter" in outcome.doc["message"] and outcome.doc["context"]["member"] == "x/c:/a", outcome.brief())
 
 
 @case("usage: what options cannot be")

@@ -116,6 +116,11 @@ def leaves(box):
         ("umask 077; echo x >a", {"bytes": 3}),
         ("umask 077; for i in 1 2 3 4 5; do echo x >$i; done", {"files": 5, "bytes": 10, "members": 4}),
         ("umask 077; truncate -s 3000 a", {"bytes": 3000}),
+        ("umask 077; echo x >a; chmod 777 .", {}),
+        ("umask 077; echo x >a; chmod 700 .", {}),
+        ("umask 077; echo x >a; chmod 0 .", {}),
+        ("umask 077; echo x >'..\\x'", {}),
+        ("umask 077; echo x >c:", {}),
     ):
         outcome = with_reader(box, says(HELLO) + script + "\n" + says(done(**totals)), "--max-extracted", "2000",
                               "--max-members", "4")
@@ -123,6 +128,14 @@ def leaves(box):
     script = "umask 077; mkdir d; ln -s ../d d/up; ln -s d/../../x out; echo x >a\n"
     outcome = with_reader(box, says(HELLO) + script + says(done(links=2, directories=1)), "--links", "inside")
     check(outcome.code == 1 and "link" in outcome.doc["message"], outcome.brief())
+
+
+@case("it fills no disk beside the lengths that are counted: a file gets no blocks behind its end")
+def hoards(box):
+    script = says(HELLO) + "umask 077; echo x >a; fallocate -n -l 64M a && exit 3\n" + says(done())
+    outcome = with_reader(box, script)
+    check(outcome.code == 0, outcome.brief())
+    check(os.stat(os.path.join(box.inside("out"), "a")).st_blocks < 1000, "there are blocks behind the end")
 
 
 @case("it holds the boundary: nothing is written, read or reached but its own directory")
