@@ -30,8 +30,8 @@ enum removal_result {
  * descriptors at most. *budget entries are handled at most; what is left of it stays there. */
 enum removal_result removal_delete(int dirfd, const char *name, size_t *budget);
 
-/* The same for a directory that is open, `top`, and had this name in dirfd: whatever has been given the name since keeps
- * what is in it. */
+/* The same for a directory that is open, `top`, and had this name in dirfd: whatever has been given the name since
+ * keeps what is in it. */
 enum removal_result removal_delete_opened(int dirfd, const char *name, int top, size_t *budget);
 
 /* Gives the owner of the directory all rights on it, as far as this process may. 0, or -1 with errno. */
