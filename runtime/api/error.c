@@ -2,6 +2,7 @@
  * struct error -> the public error object. The one failure that cannot be described in memory of its own, being out of
  * memory, has a constant object, which pinfold_error_free() knows.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,9 +81,17 @@ const char *pinfold_error_detail(const pinfold_error *error, size_t index)
 	return index < error->n_details ? error->details[index] : NULL;
 }
 
+/* The process or the machine has run out of something: whatever could not be opened then is not to blame. */
+static bool is_exhausted(const struct error *error)
+{
+	return error->sys_errno == EMFILE || error->sys_errno == ENFILE || error->sys_errno == ENOMEM;
+}
+
 /* Somebody else's manifest, archive or source was refused: a negative answer, and no failure of pinfold's. */
 static bool is_refusal(const struct error *error)
 {
+	if (is_exhausted(error))
+		return false;
 	switch (error->code) {
 	case ERROR_SANDBOX_CONFIG_INVALID:
 	case ERROR_INVALID_MANIFEST_PATH:

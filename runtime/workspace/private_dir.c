@@ -17,15 +17,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/monotime.h"
 #include "base/str.h"
 #include "base/tree.h"
 
@@ -50,8 +51,8 @@ static bool is_left_behind(int parent_fd, const char *name)
 	cleanup_close int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	return fd >= 0 && fstat(fd, &st) == 0 && is_private(&st) && time(NULL) - st.st_mtime >= YOUNG_S &&
-		flock(fd, LOCK_EX | LOCK_NB) == 0;
+	return fd >= 0 && fstat(fd, &st) == 0 && is_private(&st) &&
+		(int64_t)(realtime_ns() / NS_PER_S) - st.st_mtime >= YOUNG_S && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static void close_directory(DIR **directory)

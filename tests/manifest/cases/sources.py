@@ -8,7 +8,7 @@ import threading
 import time
 
 from blackbox.suite import case, check
-from manifest.scene import OK, REFUSED, Scene, local_dir, local_file, tree
+from manifest.scene import FAILED, OK, REFUSED, Scene, local_dir, local_file, tree
 
 SECRET = b"outside content"
 
@@ -250,3 +250,21 @@ def in_itself(box):
     scene.source("a/b", b"x")
     scene.make({"copy": local_dir(".", exclude=["manifest.json"])})
     check(sorted(tree(scene.workspace)) == ["copy", "copy/a", "copy/a/b", "copy/made"], f"{sorted(tree(scene.workspace))}")
+
+
+@case("a process that may open no more files fails by itself: no source is blamed for it")
+def exhausted(box):
+    scene = Scene(box)
+    scene.source("f", b"f")
+    scene.source("d/e/g", b"g")
+    manifest = scene.manifest({"f": local_file("f"), "d": local_dir("d")})
+    codes = []
+    for number in range(3, 20):
+        words = ["sh", "-c", f'ulimit -n {number}; exec "$@"', "-", box.suite.pinfold, "materialize", "--jobs", "1", manifest,
+                 scene.workspace]
+        code, _out, err, _ = box.begin(words).wait(30)
+        codes.append(code)
+        check(code in (OK, FAILED, 127), f"{number} files: exit {code}: {err}")
+        check(code == OK or not os.path.exists(scene.workspace), f"{number} files: something is left: {err}")
+        shutil.rmtree(scene.workspace, ignore_errors=True)
+    check(FAILED in codes and codes[-1] == OK, codes)
