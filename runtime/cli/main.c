@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/monotime.h"
@@ -198,6 +199,9 @@ static int with_verb(const struct verb *verb, char **words, uint64_t begin_ns)
 	settings.begin_ns = begin_ns;
 	if (settings.help)
 		return cli_help_show(&settings, verb);
+	/* What is built has to be opened again by who built it. A command of the caller's gets the umask as it is. */
+	if (!verb->takes_command)
+		(void)umask(umask(0) & ~(mode_t)S_IRWXU);
 	return verb->run(&settings);
 }
 

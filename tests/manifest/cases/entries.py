@@ -2,11 +2,12 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 
 from blackbox.suite import case, check
-from manifest.scene import Scene, directory, file, local_dir, local_file, sha256, tree
+from manifest.scene import OK, Scene, directory, file, local_dir, local_file, sha256, tree
 
 
 def mode_of(scene, name):
@@ -16,14 +17,18 @@ def mode_of(scene, name):
 @case("files and directories, whatever the umask")
 def files(box):
     scene = Scene(box)
-    before = os.umask(0o077)
-    try:
-        receipt = scene.make({
-            "README.md": file("text"), "raw": file("AAH/", encoding="base64"), "own": file("", mode="0600"),
-            "src": directory({"a.py": file("a"), "deep/er/b": file("b")}), "closed": directory({"c": file("c")}, mode="0500"),
-            "up/and/away": file("d", mode="0755")})
-    finally:
-        os.umask(before)
+    scene.manifest({
+        "README.md": file("text"), "raw": file("AAH/", encoding="base64"), "own": file("", mode="0600"),
+        "src": directory({"a.py": file("a"), "deep/er/b": file("b")}), "closed": directory({"c": file("c")}, mode="0500"),
+        "up/and/away": file("d", mode="0755")})
+    for umask in (0o077, 0o777):
+        shutil.rmtree(scene.workspace, ignore_errors=True)
+        code, receipt, err = scene.call(umask=umask)
+        check(code == OK, f"umask {umask:o}: exit {code}: {receipt} {err}")
+        check_files(scene, receipt)
+
+
+def check_files(scene, receipt):
     check(scene.read("README.md") == b"text" and scene.read("raw") == b"\0\1\xff" and scene.read("src/deep/er/b") == b"b", "contents")
     modes = {name: mode_of(scene, name) for name in ("README.md", "own", "src", "src/a.py", "src/deep", "closed", "up", "up/and/away")}
     check(modes == {"README.md": 0o644, "own": 0o600, "src": 0o755, "src/a.py": 0o644, "src/deep": 0o755, "closed": 0o500, "up": 0o755,

@@ -40,8 +40,12 @@ def archive(box):
     check(sorted(tree(scene.workspace)) == ["vendor", "vendor/a", "vendor/more", "vendor/sub", "vendor/sub/b"], f"{tree(scene.workspace)}")
     row = receipt["entries"][0]
     check((row["files"], row["bytes"], row["mode"]) == (2, 3, "0700"), f"{row}")
+    check(row["reader"] in (("unprivileged", "caller") if os.geteuid() == 0 else ("caller",)), f"{row}")
+    check(receipt["entries"][1]["reader"] is None, f"{receipt['entries'][1]}")
     scene.make({"vendor": {"type": "archive", "src": "v.tar.gz"}})
     check("vendor/top/a" in tree(scene.workspace) and "vendor/a" in tree(scene.workspace), "not merged")
+    code, document, err = scene.call(umask=0o777)
+    check(code == 0, f"a umask that takes the owner's rights: exit {code}: {document} {err}")
 
 
 @case("an archive that is refused leaves nothing, of the entries before it either")
