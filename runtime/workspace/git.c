@@ -191,7 +191,7 @@ static int list_files(struct fetch *fetch, struct git_tree *tree, struct error *
 	if (buf_check(&name, err) < 0)
 		return -1;
 	const char *const arguments[] = {
-		"--git-dir=repo", "ls-tree", "-r", "-l", "-z", "--full-tree", buf_str(&name), NULL};
+		"--git-dir=repo", "ls-tree", "-r", "-t", "-l", "-z", "--full-tree", buf_str(&name), NULL};
 
 	return git_run(&fetch->run, arguments, &hearer, err);
 }

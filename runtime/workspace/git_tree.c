@@ -2,8 +2,9 @@
  * Judging a tree by its list.
  *
  * Threat: a few kilobytes can stand for a tree of any size: one file of gigabytes that packs to nothing, or directories
- * that contain the same one ten times over, ten levels deep. The list tells of each file and its size, and is cut off
- * where that is more than the entry may have, before git writes any of it.
+ * that contain the same one ten times over, ten levels deep. The list tells of each file and its size, and of each
+ * directory, for those may be all there is; it is cut off where that is more than the entry may have, before git writes
+ * any of it.
  */
 #include "runtime/workspace/git_tree.h"
 
@@ -25,7 +26,7 @@ static int refuse_size(const char *path, const char *what, uint64_t most, struct
 		str_printable(path, shown, sizeof shown), (unsigned long long)most, what);
 }
 
-/* "100644 blob ID    SIZE": of a submodule the size is "-". */
+/* "100644 blob ID    SIZE": of a submodule and of a directory the size is "-". */
 static int take_size(const char *head, uint64_t *ret_size, struct error *err)
 {
 	const char *size = strrchr(head, ' ');
@@ -52,7 +53,7 @@ static int take_record(struct git_tree *tree, struct error *err)
 	if (take_size(tree->record, &size, err) < 0)
 		return -1;
 	if (tree->files >= tree->files_max)
-		return refuse_size(tab + 1, "files", tree->files_max, err);
+		return refuse_size(tab + 1, "files and directories", tree->files_max, err);
 	if (size > tree->bytes_max - tree->bytes)
 		return refuse_size(tab + 1, "bytes", tree->bytes_max, err);
 	if (strlen(tab + 1) >= PATH_MAX)

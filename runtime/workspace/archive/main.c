@@ -23,7 +23,7 @@
 #define EXIT_REFUSED   1
 #define PROGRESS_EVERY (100 * NS_PER_MS)
 #define PROGRESS_SHARE \
-	1000 /* of what has passed: what a long extraction tells in all is bounded, too (limits.output) */
+	1000 /* of what has passed: so that no extraction is so long as to tell ARCHIVE_LINES_MAX lines */
 
 /* Where nobody listens any more there is nothing left to do. */
 static void say_take(json_t *json)

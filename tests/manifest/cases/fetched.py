@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import tarfile
 
 from blackbox.suite import Skip, case, check
@@ -107,6 +108,25 @@ def no_repo(box):
     for entry, reason in rows:
         error = scene.refuse({"a": directory({"b": file("")}), "x": {"type": "git_repo", **entry}}, "git_clone_error", reason=reason, names=["entries.x"])
         check("u:p" not in str(error), f"{error}")
+
+
+@case("a repository of directories alone, ten in each: they are counted, and no time is lost on them", needs=["git"])
+def bomb(box):
+    scene = Scene(box)
+    path = repository(scene)
+
+    def git(*words, text=""):
+        env = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": scene.base}
+        line = ["git", "-C", path, "-c", "user.name=n", "-c", "user.email=e", *words]
+        return subprocess.run(line, check=True, env=env, input=text, capture_output=True, text=True).stdout.strip()
+
+    tree = git("mktree")
+    for _ in range(9):
+        tree = git("mktree", text="".join(f"040000 tree {tree}\t{i}\n" for i in range(10)))
+    git("update-ref", "refs/heads/bomb", git("commit-tree", "-m", "b", tree))
+    begin = time.monotonic()
+    scene.refuse({"x": {"type": "git_repo", "repo": "repo", "ref": "bomb"}}, "limit", "--max-files", "1000", names=["entries.x", "1000"])
+    check(time.monotonic() - begin < 60, "it took longer than counting does")
 
 
 @case("a machine without git", needs=["git", "unshare"])
