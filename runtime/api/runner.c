@@ -16,9 +16,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/monotime.h"
 #include "base/str.h"
 #include "runtime/api/objects.h"
 #include "runtime/api/programs.h"
+
+#define WATCH_EVERY (250 * NS_PER_MS)
+#define WATCH_SHARE 20 /* the time between two looks is this many times what a look takes */
 
 CLEANUP_DEFINE(pinfold_policy, pinfold_policy_free)
 CLEANUP_DEFINE(pinfold_command, pinfold_command_free)
@@ -114,26 +118,48 @@ static void hear(void *userdata, int stream, const void *data, size_t size)
 	pinfold_run_cancel(listener->run);
 }
 
-static int wait_a_little(pinfold_run *run, struct work *work, struct error *err)
+/* When the watch looks next; what it costs stays a small part of the time. */
+struct pace {
+	uint64_t next_ns;
+};
+
+static int look_after(const struct runner_request *request, struct pace *pace, struct error *err)
+{
+	uint64_t begin = monotime_ns(), took;
+
+	if (request->watch == NULL || begin < pace->next_ns)
+		return 0;
+	if (request->watch(request->watched, err) < 0)
+		return -1;
+	took = monotime_ns() - begin;
+	pace->next_ns = begin + took + (took * WATCH_SHARE > WATCH_EVERY ? took * WATCH_SHARE : WATCH_EVERY);
+	return 0;
+}
+
+static int wait_a_little(pinfold_run *run, struct work *work, int timeout_ms, struct error *err)
 {
 	struct pollfd fds[1 + WORK_FDS_MAX] = {{.fd = pinfold_run_fd(run), .events = POLLIN}};
 	size_t n = 1 + (work != NULL ? work_poll_fds(work, fds + 1) : 0);
 
-	if (poll(fds, n, -1) < 0 && errno != EINTR)
+	if (poll(fds, n, timeout_ms) < 0 && errno != EINTR)
 		return error_set_errno(err, ERROR_INTERNAL, errno, "poll", "cannot wait for the run");
 	return work != NULL ? work_check(work, err) : 0;
 }
 
 static int follow(struct listener *listener, struct error *err)
 {
+	const struct runner_request *request = listener->request;
+	int timeout_ms = request->watch != NULL ? (int)(WATCH_EVERY / NS_PER_MS) : -1;
+	struct pace pace = {.next_ns = monotime_ns() + WATCH_EVERY};
 	pinfold_error *error = NULL;
 	int r = 0;
 
 	while ((r = pinfold_run_dispatch(listener->run, &error)) == 0)
-		if (wait_a_little(listener->run, listener->request->work, err) < 0)
+		if (look_after(request, &pace, err) < 0 ||
+			wait_a_little(listener->run, request->work, timeout_ms, err) < 0)
 			return -1;
 	if (r < 0)
-		return pass_error(error, listener->request->what, err);
+		return pass_error(error, request->what, err);
 	if (!listener->failed)
 		return 0;
 	*err = listener->error;

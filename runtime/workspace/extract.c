@@ -5,8 +5,8 @@
  * Threat: everything the archive says, and with it everything that its reader does. The boundary keeps the reader to
  * the new directory and to its limits; here nothing of it is believed (extract_talk.c, extract_check.c).
  *
- * What the disk may have to hold beside the archive's copy is max_extracted. A reader that was taken over is not held
- * to that while it runs, but to the time limit, and what it wrote is removed.
+ * What the disk may have to hold beside the archive's copy is max_extracted. A reader that was taken over can have more
+ * there only for the moment until somebody looks (quota.c), and what it wrote is removed.
  */
 #include "runtime/workspace/extract.h"
 
@@ -19,7 +19,9 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "runtime/workspace/archive/protocol.h"
+#include "runtime/workspace/archive/rules.h"
 #include "runtime/workspace/extract_parts.h"
+#include "runtime/workspace/quota.h"
 
 #define WHAT "the archive's reader"
 /* Of the helper: what decompressors need for their largest usual windows, and what a name costs. */
@@ -124,6 +126,8 @@ static int run_helper(const struct runner *runner, const struct staging *staging
 	struct limits limits;
 	const struct runner_setting settings[] = {{"limits.memory", limits.memory}, {"limits.wall_time", limits.time},
 		{"limits.cpu_time", limits.time}, {"limits.file_size", limits.file}};
+	struct quota quota = {
+		staging->tree_fd, talk->options->extracted_max, talk->options->members_max, MEMBER_DEPTH_MAX, WHAT};
 	const struct runner_request request = {.what = WHAT,
 		.policy = ":archive",
 		.argv = words.argv,
@@ -134,6 +138,8 @@ static int run_helper(const struct runner *runner, const struct staging *staging
 		.n_settings = sizeof settings / sizeof *settings,
 		.output = talk_hear,
 		.context = talk,
+		.watch = quota_watch,
+		.watched = &quota,
 		.work = talk->options->work};
 	struct runner_outcome outcome = {0};
 

@@ -23,12 +23,17 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "runtime/workspace/quota.h"
 
 #define CONFIG_INSIDE   "/git/config"
 #define CONFIG_VARIABLE "GIT_CONFIG_GLOBAL=/git/config"
 #define ARGUMENTS_MAX   24
 #define SAID_MAX        2048
 #define SAID_SHOWN_MAX  360
+/* A pack, a second one where the first was not enough, and the files: each at most bytes_max, which holds for each
+ * file. A server that knows no packs to order can send as many files as it likes. */
+#define QUOTA_TIMES   3
+#define QUOTA_ENTRIES 4000000
 
 static const char *const programs[] = {"/usr/bin/git", "/usr/local/bin/git", "/bin/git"};
 
@@ -216,6 +221,7 @@ int git_run(struct git_run *run, const char *const *arguments, const struct git_
 	const char *argv[ARGUMENTS_MAX], *variables[ENVIRONMENT_N + 2];
 	struct hearing hearing = {.hearer = hearer};
 	struct runner_outcome outcome;
+	struct quota quota = {run->place_fd, QUOTA_TIMES * run->bytes_max, QUOTA_ENTRIES, 0, "git"};
 	struct runner_request request = {.what = "git",
 		.policy = ":git",
 		.argv = argv,
@@ -227,6 +233,8 @@ int git_run(struct git_run *run, const char *const *arguments, const struct git_
 		.n_settings = network ? 3 : 1,
 		.output = hear,
 		.context = &hearing,
+		.watch = quota_watch,
+		.watched = &quota,
 		.work = run->work};
 
 	memcpy(variables, environment, sizeof environment);

@@ -36,6 +36,9 @@ struct runner_request {
 	/* What it writes, as it comes; stream is 1 or 2. -1 with err set ends the run with that error. NULL: nobody. */
 	int (*output)(void *context, int stream, const void *data, size_t size, struct error *err);
 	void *context;
+	/* Called now and then while it runs. -1 with err set ends the run with that error. NULL: nobody. */
+	int (*watch)(void *watched, struct error *err);
+	void *watched;
 	struct work *work; /* its cancellation ends the run; nothing is counted. NULL: none */
 };
 

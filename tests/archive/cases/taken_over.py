@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 
 from archive import make
 from archive.place import check_clean, extract, listing, write
@@ -128,6 +129,17 @@ def leaves(box):
     script = "umask 077; mkdir d; ln -s ../d d/up; ln -s d/../../x out; echo x >a\n"
     outcome = with_reader(box, says(HELLO) + script + says(done(links=2, directories=1)), "--links", "inside")
     check(outcome.code == 1 and "link" in outcome.doc["message"], outcome.brief())
+
+
+@case("it writes more than it may, in many files or directories: it is ended, long before its time is up")
+def fills(box):
+    for script in ("for i in $(seq 60); do head -c 100000 /dev/zero | tr '\\0' x >$i; done", "for i in $(seq 300); do mkdir d; cd d; done",
+                   "for i in $(seq 50); do mkdir $i; done"):
+        begin = time.monotonic()
+        outcome = with_reader(box, says(HELLO) + script + "\nsleep 100\n", "--max-extracted", "1M", "--max-members",
+                              "1000" if "cd d" in script else "40")
+        check(outcome.code == 1 and outcome.doc["code"] == "limit" and "timeout" not in outcome.doc["message"], outcome.brief())
+        check(time.monotonic() - begin < 40, "it was not ended")
 
 
 @case("it fills no disk beside the lengths that are counted: a file gets no blocks behind its end")
