@@ -14,11 +14,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +71,15 @@ static int map_and_open(pid_t pid, const struct idmap *map, struct error *err)
 	return fd;
 }
 
+/* Threat: the caller's thread-local memory is this process's, too, and libc's pause() notes in it, where there are
+ * threads, that the thread may be cancelled anywhere from now on; and errno lies there. So it goes round libc. */
+static void pause_outside_libc(void)
+{
+	long number = SYS_pause;
+
+	__asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
+}
+
 static int hold_namespace(void *userdata)
 {
 	const pid_t *parent = userdata;
@@ -76,8 +87,20 @@ static int hold_namespace(void *userdata)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* Race: the parent may have died before the signal was asked for. */
 	while (getppid() == *parent)
-		(void)pause();
+		pause_outside_libc();
 	return 0;
+}
+
+/* Order: its stack is the caller's, who may go on only when nobody stands on it any more. */
+static void wait_dead(int pidfd)
+{
+	struct pollfd death = {.fd = pidfd, .events = POLLIN};
+	siginfo_t info;
+
+	while (poll(&death, 1, -1) < 0 && errno == EINTR)
+		;
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
 }
 
 /* Returns its pid, or -1 with errno. */
@@ -105,15 +128,12 @@ int idmap_namespace(const struct idmap *map, struct error *err)
 	cleanup_close int pidfd = -1;
 	pid_t parent = getpid();
 	pid_t pid = make_holder(stack, sizeof stack, &parent, &pidfd);
-	siginfo_t info;
 	int fd;
 
 	if (pid < 0)
-		return error_set_errno(
-			err, ERROR_UNENFORCEABLE, errno, "clone3", "a user namespace for id-mapped mounts");
+		return error_set_errno(err, ERROR_UNENFORCEABLE, errno, "clone", "a user namespace for id-mapped mounts");
 	fd = map_and_open(pid, map, err);
 	(void)sys_pidfd_send_signal(pidfd, SIGKILL);
-	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
-		;
+	wait_dead(pidfd);
 	return fd;
 }
